@@ -1,0 +1,13 @@
+/* Errors as a user sees them: one line, exit code 1 on every rank, no traceback. */
+#pragma once
+#include <petscsys.h>
+
+/* A user's mistake, found by this rank or by all: UserError("...", ...) returns with it, UserCheck(cond, "...") does if cond is false. */
+#define UserError(...)       SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, __VA_ARGS__)
+#define UserCheck(cond, ...) PetscCheck(cond, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, __VA_ARGS__)
+
+PETSC_EXTERN PetscErrorCode ErrorHandlerPush(void);
+/* Collective: turns an error on any rank into an error on all, so that no rank waits for one that has left. */
+PETSC_EXTERN PetscErrorCode ErrorAgree(MPI_Comm comm, PetscErrorCode ierr);
+/* Collective, at the end of main: prints the message of the lowest rank that has one, returns the exit code. */
+PETSC_EXTERN int ErrorExit(MPI_Comm comm, PetscErrorCode ierr);

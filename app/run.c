@@ -1,0 +1,487 @@
+#include "run.h"
+#include "error.h"
+#include "history.h"
+#include "summary.h"
+#include "integrators/zhangskeel.h"
+#include "meshes/checkpoint.h"
+#include "meshes/results.h"
+#include <petsctime.h>
+#include <signal.h>
+#include <unistd.h>
+
+/* numbers of the run that a checkpoint carries beside the bodies' records */
+enum { EXTRA_START, EXTRA_LARGEST, EXTRA_DRIFT, EXTRA_BALANCED, EXTRA_ITERATIONS, EXTRA_COUNT };
+
+typedef struct {
+  MPI_Comm          comm;
+  PetscMPIInt       rank, size;
+  Model             model;
+  const Probes     *probes;
+  struct _p_Stepper stepper;
+  TS                ts;
+  History           history;
+  Results           results;
+  const char       *checkpoint, *summary;
+  PetscReal         t0, h, interval, guard, max_wall, began;
+  PetscInt          every, checkpoint_every, first, last_checkpoint;
+  PetscReal         extra[EXTRA_COUNT]; /* total at the start; largest energy; largest change of the total; step of the last balance; iterations */
+  PetscReal        *start;              /* of each body here: its total at the start */
+  PetscReal         energy[ENERGY_COUNT];
+  PetscBool         progress, terminal, interrupted;
+  PetscReal         shown;
+  PetscLogStage     stage;
+} Run;
+
+static volatile sig_atomic_t SignalSeen = 0;
+static void                  SignalHandler(int signal)
+{
+  SignalSeen = signal;
+}
+
+static PetscReal BodyTotal_Private(const PetscReal *ledger)
+{
+  return ledger[LEDGER_KINETIC] + ledger[LEDGER_INTERNAL] - ledger[LEDGER_EXTERNAL] - ledger[LEDGER_DAMPING];
+}
+
+/* Output times are whole multiples of the interval, every step without one. */
+static PetscBool RunIsOutput_Private(const Run *run, PetscReal t)
+{
+  if (run->interval <= 0) return PETSC_TRUE;
+  return PetscFloorReal((t - run->t0 + 1e-6 * run->h) / run->interval) > PetscFloorReal((t - run->h - run->t0 + 1e-6 * run->h) / run->interval) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static PetscErrorCode RunIsLast_Private(const Run *run, PetscInt step, PetscReal t, PetscBool *last)
+{
+  PetscReal max_time;
+  PetscInt  max_steps;
+
+  PetscFunctionBeginUser;
+  PetscCall(TSGetMaxTime(run->ts, &max_time));
+  PetscCall(TSGetMaxSteps(run->ts, &max_steps));
+  *last = t >= max_time || step >= max_steps ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode RunBalanceDue_Private(TS ts, PetscInt step, PetscReal t, PetscInt *balance, void *ctx)
+{
+  Run      *run = (Run *)ctx;
+  PetscBool last = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  (void)ts;
+  PetscCall(RunIsLast_Private(run, step, t, &last));
+  *balance = (run->every && step % run->every == 0) || RunIsOutput_Private(run, t) || last ? step - (PetscInt)run->extra[EXTRA_BALANCED] : 0;
+  PetscFunctionReturn(0);
+}
+
+/* Sums of all bodies, and the guard: a balance that grows means that the step is too long for somebody. */
+static PetscErrorCode RunBalance_Private(Run *run, PetscInt step, PetscReal t, PetscBool begin)
+{
+  PetscReal sum[LEDGER_SIZE], scale, growth;
+
+  PetscFunctionBeginUser;
+  PetscCall(ModelLedger(run->model, sum));
+  PetscCall(PetscArrayzero(run->energy, ENERGY_COUNT));
+  run->energy[ENERGY_KINETIC]  = sum[LEDGER_KINETIC];
+  run->energy[ENERGY_INTERNAL] = sum[LEDGER_INTERNAL];
+  run->energy[ENERGY_EXTERNAL] = sum[LEDGER_EXTERNAL];
+  run->energy[ENERGY_DAMPING]  = sum[LEDGER_DAMPING];
+  run->energy[ENERGY_TOTAL]    = BodyTotal_Private(sum);
+  run->extra[EXTRA_BALANCED]   = step;
+  if (begin) run->extra[EXTRA_START] = run->energy[ENERGY_TOTAL];
+  scale                     = sum[LEDGER_KINETIC] + sum[LEDGER_INTERNAL] + PetscAbsReal(sum[LEDGER_EXTERNAL]);
+  run->extra[EXTRA_LARGEST] = PetscMax(run->extra[EXTRA_LARGEST], begin || !(run->extra[EXTRA_LARGEST] > 0) ? scale : 0);
+  growth                    = run->energy[ENERGY_TOTAL] - run->extra[EXTRA_START];
+  if (PetscIsInfOrNanReal(growth) || (run->guard > 0 && growth > run->guard * run->extra[EXTRA_LARGEST])) {
+    struct {
+      double value;
+      int    rank;
+    } worst         = {-1, 0};
+    const Body *who = NULL;
+
+    for (PetscInt i = 0; i < run->model->nbody; i++) {
+      const Domain   *d = run->model->domain[i];
+      const PetscReal g = BodyTotal_Private(&d->batch->ledger[d->lane * LEDGER_SIZE]) - run->start[i];
+
+      if (PetscIsInfOrNanReal(g) || g > worst.value) {
+        worst.value = PetscIsInfOrNanReal(g) ? PETSC_MAX_REAL : g;
+        who         = &run->model->body[i];
+      }
+    }
+    worst.rank = run->rank;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, run->comm));
+    UserCheck(worst.rank != run->rank || !who, "t = %g: the energy of body '%s' has grown by %.3g, past %g of the largest energy so far (%.3g): the step is too long for it; take a smaller -ts_dt, or another -energy_guard (0: none)",
+              (double)t, (*who)->name, worst.value, (double)run->guard, (double)run->extra[EXTRA_LARGEST]);
+    PetscFunctionReturn(PETSC_ERR_USER_INPUT);
+  }
+  /* only after the guard: energy that has just appeared must not raise its own bound */
+  run->extra[EXTRA_LARGEST] = PetscMax(run->extra[EXTRA_LARGEST], scale);
+  run->extra[EXTRA_DRIFT]   = PetscMax(run->extra[EXTRA_DRIFT], PetscAbsReal(growth));
+  PetscFunctionReturn(0);
+}
+
+/* Displacement from the placed state, velocity and element stresses of one body, for the results file */
+static PetscErrorCode RunBodyFields_Private(void *ctx, PetscInt i, PetscReal time, PetscReal *disp, PetscReal *vel, PetscReal *mises)
+{
+  Run           *run  = (Run *)ctx;
+  const Domain  *d    = run->model->domain[i];
+  Body           body = run->model->body[i];
+  Mesh           mesh = body->part->mesh;
+  const PetscReal centre[3] = {0, 0, 0};
+  MaterialPoint  point;
+  PetscReal      x[3], sigma[6];
+
+  PetscFunctionBeginUser;
+  point.nnode = 1;
+  point.N[0]  = 1;
+  for (PetscInt a = 0; a < mesh->nnode; a++) {
+    point.node[0] = a;
+    PetscCall(PetscArraycpy(point.X, &body->part->X[3 * a], 3));
+    PetscCall((*d->batch->ops->point)(d->batch, d->lane, &point, time, x, vel + 3 * a));
+    for (PetscInt c = 0; c < 3; c++) {
+      const PetscReal *R = body->rotation, *X = &mesh->coord[3 * a];
+
+      disp[3 * a + c] = x[c] - (R[3 * c] * X[0] + R[3 * c + 1] * X[1] + R[3 * c + 2] * X[2] + body->shift[c]);
+    }
+  }
+  for (PetscInt e = 0; e < mesh->nelem; e++) PetscCall((*d->batch->ops->stress)(d->batch, d->lane, e, centre, sigma, &mises[e]));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode RunOutput_Private(Run *run, PetscReal t)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscLogEventBegin(run->stepper.event[EVENT_OUTPUT], 0, 0, 0, 0));
+  if (run->history) PetscCall(HistoryWrite(run->history, t, run->energy));
+  if (run->results) {
+    PetscCall(ModelOpen(run->model));
+    PetscCall(ResultsWrite(run->results, t, RunBodyFields_Private, run));
+    PetscCall(ModelClose(run->model));
+  }
+  PetscCall(PetscLogEventEnd(run->stepper.event[EVENT_OUTPUT], 0, 0, 0, 0));
+  PetscFunctionReturn(0);
+}
+
+/* A body's record: q, u, ledger, its total at the start */
+static PetscErrorCode RunRecords_Private(Run *run, PetscInt **id, PetscInt **length, PetscReal **data, PetscBool fill)
+{
+  Model    model = run->model;
+  PetscInt total = 0, k = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc2(model->nbody, id, model->nbody, length));
+  for (PetscInt i = 0; i < model->nbody; i++) {
+    (*id)[i]     = model->body[i]->id;
+    (*length)[i] = model->domain[i]->batch->nq + model->domain[i]->batch->nu + LEDGER_SIZE + 1;
+    total += (*length)[i];
+  }
+  PetscCall(PetscMalloc1(total, data));
+  if (!fill) PetscFunctionReturn(0);
+  PetscCall(ModelOpen(model));
+  for (PetscInt i = 0; i < model->nbody; i++) {
+    const Domain *d = model->domain[i];
+    Batch         b = d->batch;
+
+    for (PetscInt j = 0; j < b->nq; j++) (*data)[k++] = b->q[BatchIndex(b, b->nq, d->lane, j)];
+    for (PetscInt j = 0; j < b->nu; j++) (*data)[k++] = b->u[BatchIndex(b, b->nu, d->lane, j)];
+    for (PetscInt j = 0; j < LEDGER_SIZE; j++) (*data)[k++] = b->ledger[d->lane * LEDGER_SIZE + j];
+    (*data)[k++] = run->start[i];
+  }
+  PetscCall(ModelClose(model));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode RunCheckpoint_Private(Run *run, PetscInt step, PetscReal t)
+{
+  CheckpointHead head = {run->t0, t, run->h, step, run->model->nglobal};
+  PetscInt      *id, *length;
+  PetscReal     *data;
+
+  PetscFunctionBeginUser;
+  PetscCall(RunRecords_Private(run, &id, &length, &data, PETSC_TRUE));
+  PetscCall(CheckpointWrite(run->comm, run->checkpoint, &head, EXTRA_COUNT, run->extra, run->model->nbody, id, length, data));
+  PetscCall(PetscFree2(id, length));
+  PetscCall(PetscFree(data));
+  PetscCall(ModelForget(run->model)); /* so that a restarted run does the very same */
+  run->last_checkpoint = step;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode RunRestart_Private(Run *run, const char file[])
+{
+  CheckpointHead head = {0};
+  Model          model = run->model;
+  PetscInt      *id, *length, k = 0;
+  PetscReal     *data;
+
+  PetscFunctionBeginUser;
+  head.nbody = model->nglobal;
+  PetscCall(RunRecords_Private(run, &id, &length, &data, PETSC_FALSE));
+  PetscCall(CheckpointRead(run->comm, file, &head, EXTRA_COUNT, run->extra, model->nbody, id, length, data));
+  PetscCall(ModelOpen(model));
+  for (PetscInt i = 0; i < model->nbody; i++) {
+    const Domain *d = model->domain[i];
+    Batch         b = d->batch;
+
+    for (PetscInt j = 0; j < b->nq; j++) b->q[BatchIndex(b, b->nq, d->lane, j)] = data[k++];
+    for (PetscInt j = 0; j < b->nu; j++) b->u[BatchIndex(b, b->nu, d->lane, j)] = data[k++];
+    for (PetscInt j = 0; j < LEDGER_SIZE; j++) b->ledger[d->lane * LEDGER_SIZE + j] = data[k++];
+    run->start[i] = data[k++];
+  }
+  PetscCall(ModelClose(model));
+  PetscCall(PetscFree2(id, length));
+  PetscCall(PetscFree(data));
+  UserCheck(head.dt == run->h, "restart: '%s' was written with -ts_dt %.17g, this run has %.17g: go on with the same step", file, (double)head.dt, (double)run->h);
+  run->t0              = head.t0;
+  run->first           = head.step;
+  run->last_checkpoint = head.step;
+  PetscCall(TSSetStepNumber(run->ts, head.step));
+  PetscCall(TSSetTime(run->ts, head.time));
+  PetscCall(TSZhangSkeelSetOrigin(run->ts, head.t0));
+  PetscFunctionReturn(0);
+}
+
+static void FormatSeconds_Private(PetscReal s, char text[32])
+{
+  const long n = s < 0 || s > 1e9 ? 0 : (long)(s + 0.5);
+
+  if (n >= 3600) snprintf(text, 32, "%ld:%02ld:%02ld", n / 3600, n / 60 % 60, n % 60);
+  else snprintf(text, 32, "%ld:%02ld", n / 60, n % 60);
+}
+
+/* Once a second on a terminal, every ten seconds into a file, and at the end. */
+static PetscErrorCode RunProgress_Private(Run *run, PetscInt step, PetscReal t, PetscBool last)
+{
+  PetscReal      now, max_time, done;
+  char           elapsed[32], remaining[32];
+
+  PetscFunctionBeginUser;
+  if (!run->progress || run->rank) PetscFunctionReturn(0);
+  now = MPI_Wtime();
+  if (!last && now - run->shown < (run->terminal ? 1 : 10)) PetscFunctionReturn(0);
+  run->shown = now;
+  PetscCall(TSGetMaxTime(run->ts, &max_time));
+  done = (t - run->t0 - run->first * run->h) / (max_time - run->t0 - run->first * run->h);
+  FormatSeconds_Private(now - run->began, elapsed);
+  FormatSeconds_Private(done > 0 ? (now - run->began) * (1 / done - 1) : 0, remaining);
+  printf("%sstep %d  time %g of %g  contacts 0  iterations %g  elapsed %s  remaining %s%s", run->terminal ? "\r\033[K" : "", (int)step, (double)t, (double)max_time,
+         step > run->first ? (double)run->stepper.iterations / (step - run->first) : 0., elapsed, remaining, run->terminal && !last ? "" : "\n");
+  fflush(stdout);
+  PetscFunctionReturn(0);
+}
+
+/* After every step: guard, outputs, checkpoint, signals, progress. */
+static PetscErrorCode RunAccept_Private(TS ts)
+{
+  Run        *run;
+  PetscInt    step;
+  PetscReal   t;
+  PetscBool   last = PETSC_FALSE;
+  PetscMPIInt stop;
+
+  PetscFunctionBeginUser;
+  PetscCall(TSGetApplicationContext(ts, &run)); /* the stepper is the run's first word of interest, see RunModel() */
+  run = (Run *)((char *)run - offsetof(Run, stepper));
+  PetscCall(TSGetStepNumber(ts, &step));
+  PetscCall(TSGetTime(ts, &t));
+  PetscCall(RunIsLast_Private(run, step, t, &last));
+  {
+    const PetscBool output = RunIsOutput_Private(run, t) || last ? PETSC_TRUE : PETSC_FALSE;
+
+    if (output || (run->every && step % run->every == 0)) PetscCall(RunBalance_Private(run, step, t, PETSC_FALSE));
+    if (output) PetscCall(RunOutput_Private(run, t));
+  }
+  stop = SignalSeen || (run->max_wall > 0 && MPI_Wtime() - run->began > run->max_wall);
+  if (run->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &stop, 1, MPI_INT, MPI_MAX, run->comm));
+  run->extra[EXTRA_ITERATIONS] = run->stepper.iterations;
+  if (run->checkpoint[0] && (stop || last || (run->checkpoint_every && step % run->checkpoint_every == 0))) PetscCall(RunCheckpoint_Private(run, step, t));
+  PetscCall(RunProgress_Private(run, step, t, last || stop ? PETSC_TRUE : PETSC_FALSE));
+  if (stop && !last) {
+    run->interrupted = PETSC_TRUE;
+    PetscCall(TSSetConvergedReason(ts, TS_CONVERGED_USER));
+  }
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode RunSummary_Private(Run *run)
+{
+  Summary        s;
+  PetscInt       step, steps, counts[3] = {0, 0, 0}, owned[2];
+  const PetscReal wall = MPI_Wtime() - run->began;
+  PetscReal      seconds[EVENT_COUNT];
+  PetscErrorCode ierr = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(TSGetStepNumber(run->ts, &step));
+  steps = step - run->first;
+  for (PetscInt i = 0; i < run->model->npart; i++) counts[0] += run->model->part[i]->nnumeric;
+  for (PetscInt i = 0; i < run->model->nbatch; i++) counts[1] += run->model->batch[i]->nindefinite;
+  counts[2] = run->model->nbatch;
+  owned[0]  = run->model->nbody;
+  owned[1]  = -run->model->nbody;
+  for (PetscInt i = 0; i < EVENT_COUNT; i++) {
+    PetscEventPerfInfo info;
+
+    PetscCall(PetscLogEventGetPerfInfo(run->stage, run->stepper.event[i], &info));
+    seconds[i] = info.time;
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPIU_INT, MPI_SUM, run->comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, owned, 2, MPIU_INT, MPI_MAX, run->comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, seconds, EVENT_COUNT, MPIU_REAL, MPIU_MAX, run->comm));
+  PetscCall(SummaryCreate(&s));
+  PetscCall(SummaryAddText(s, "end", run->interrupted ? "interrupted" : "complete"));
+  PetscCall(SummaryAddInt(s, "steps", steps));
+  PetscCall(SummaryAddInt(s, "bodies", run->model->nglobal));
+  PetscCall(SummaryAddInt(s, "dofs", run->model->ndof));
+  PetscCall(SummaryAddInt(s, "ranks", run->size));
+  PetscCall(SummaryAddInt(s, "bodies per rank least", -owned[1]));
+  PetscCall(SummaryAddInt(s, "bodies per rank most", owned[0]));
+  PetscCall(SummaryAddInt(s, "batches", counts[2]));
+  PetscCall(SummaryAddInt(s, "constant factorizations", counts[0]));
+  PetscCall(SummaryAddInt(s, "indefinite operators", counts[1]));
+  PetscCall(SummaryAddReal(s, "contacts mean", 0));
+  PetscCall(SummaryAddInt(s, "contacts max", 0));
+  PetscCall(SummaryAddReal(s, "SNES iterations mean", 0));
+  PetscCall(SummaryAddInt(s, "SNES iterations max", 0));
+  PetscCall(SummaryAddReal(s, "step iterations mean", steps ? (PetscReal)run->stepper.iterations / steps : 0));
+  PetscCall(SummaryAddReal(s, "worst final merit", 0));
+  PetscCall(SummaryAddInt(s, "steps not converged", 0));
+  PetscCall(SummaryAddReal(s, "energy drift", run->extra[EXTRA_LARGEST] > 0 ? run->extra[EXTRA_DRIFT] / run->extra[EXTRA_LARGEST] : 0));
+  PetscCall(SummaryAddReal(s, "largest penetration", 0));
+  PetscCall(SummaryAddReal(s, "wall time", wall));
+  PetscCall(SummaryAddReal(s, "time per step", steps ? wall / steps : 0));
+  for (PetscInt i = 0; i < EVENT_COUNT; i++) {
+    char name[64];
+
+    PetscCall(PetscSNPrintf(name, sizeof(name), "seconds %s", EventNames[i]));
+    PetscCall(SummaryAddReal(s, name, seconds[i]));
+  }
+  if (run->rank == 0) {
+    PetscCall(SummaryPrint(s, stdout));
+    if (run->summary[0]) ierr = SummaryWriteJSON(s, run->summary);
+  }
+  PetscCall(ErrorAgree(run->comm, ierr));
+  PetscCall(SummaryDestroy(&s));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode RunResultsCreate_Private(Run *run, const char file[], PetscBool append, PetscReal t)
+{
+  ResultsBody *bodies;
+  Model        model = run->model;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCalloc1(model->nbody, &bodies));
+  for (PetscInt i = 0; i < model->nbody; i++) {
+    Body        body = model->body[i];
+    PetscInt    code = 0;
+    const char *all[] = {"obstacle", "rigid", "bc", "tl"};
+
+    while (code < 3 && strcmp(all[code], body->formulation)) code++;
+    bodies[i].id          = body->id;
+    bodies[i].name        = body->name;
+    bodies[i].mesh        = body->part->mesh;
+    bodies[i].formulation = (int)code;
+    PetscCall(PetscArraycpy(bodies[i].rotation, body->rotation, 9));
+    PetscCall(PetscArraycpy(bodies[i].shift, body->shift, 3));
+  }
+  PetscCall(ResultsCreate(run->comm, file, model->nglobal, model->nbody, bodies, append, t, &run->results));
+  PetscCall(PetscFree(bodies));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes)
+{
+  Run         run = {.comm = comm, .model = model, .probes = probes};
+  const char *history, *exodus, *restart;
+  PetscInt    digits;
+  PetscBool   check;
+  PetscReal   t, max_time;
+  void (*old[3])(int);
+  const int   signals[3] = {SIGINT, SIGTERM, SIGUSR1};
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(comm, &run.rank));
+  PetscCallMPI(MPI_Comm_size(comm, &run.size));
+  run.began    = MPI_Wtime();
+  run.terminal = isatty(STDOUT_FILENO) ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(SettingsGetString(settings, "output_history", "", &history, NULL));
+  PetscCall(SettingsGetString(settings, "output_exodus", "", &exodus, NULL));
+  PetscCall(SettingsGetReal(settings, "output_interval", 0, &run.interval, NULL));
+  PetscCall(SettingsGetInt(settings, "output_digits", 10, &digits, NULL));
+  PetscCall(SettingsGetString(settings, "summary", "", &run.summary, NULL));
+  PetscCall(SettingsGetString(settings, "checkpoint", "", &run.checkpoint, NULL));
+  PetscCall(SettingsGetInt(settings, "checkpoint_every", 0, &run.checkpoint_every, NULL));
+  PetscCall(SettingsGetString(settings, "restart", "", &restart, NULL));
+  PetscCall(SettingsGetReal(settings, "max_wall_time", 0, &run.max_wall, NULL));
+  PetscCall(SettingsGetBool(settings, "progress", PETSC_TRUE, &run.progress, NULL));
+  PetscCall(SettingsGetReal(settings, "energy_guard", 0.1, &run.guard, NULL));
+  PetscCall(SettingsGetInt(settings, "energy_every", 1, &run.every, NULL));
+  PetscCall(SettingsGetReal(settings, "indicator_warn", 0.3, &run.stepper.warn, NULL));
+  PetscCall(SettingsGetBool(settings, "check", PETSC_FALSE, &check, NULL));
+  UserCheck(digits >= 1 && digits <= 17, "output_digits: %" PetscInt_FMT " is not between 1 and 17", digits);
+  UserCheck(run.every >= 0, "energy_every: %" PetscInt_FMT " is below zero", run.every);
+  UserCheck(run.checkpoint_every >= 0, "checkpoint_every: %" PetscInt_FMT " is below zero", run.checkpoint_every);
+  UserCheck(!run.checkpoint_every || run.checkpoint[0], "checkpoint_every needs a file: give -checkpoint file.h5");
+  UserCheck(run.interval >= 0, "output_interval: %g is below zero", (double)run.interval);
+  run.stepper.model  = model;
+  run.stepper.rtol   = 1e-12;
+  run.stepper.max_it = 25;
+  PetscCall(EventRegister(run.stepper.event));
+  PetscCall(TSCreate(comm, &run.ts));
+  PetscCall(TSSetApplicationContext(run.ts, &run.stepper));
+  PetscCall(TSSetType(run.ts, TSZHANGSKEEL));
+  PetscCall(TSSetMaxSteps(run.ts, PETSC_MAX_INT));
+  PetscCall(TSSetMaxTime(run.ts, PETSC_MAX_REAL));
+  PetscCall(TSSetTimeStep(run.ts, -1));
+  PetscCall(TSSetSolution(run.ts, model->q));
+  PetscCall(TSSetFromOptions(run.ts));
+  {
+    TSType    type;
+    PetscBool own;
+    PetscInt  max_steps;
+
+    PetscCall(TSGetType(run.ts, &type));
+    PetscCall(PetscStrcmp(type, TSZHANGSKEEL, &own));
+    UserCheck(own, "ts_type: '%s' cannot integrate bodies; take " TSZHANGSKEEL, type);
+    PetscCall(TSGetTimeStep(run.ts, &run.h));
+    PetscCall(TSGetMaxTime(run.ts, &max_time));
+    PetscCall(TSGetMaxSteps(run.ts, &max_steps));
+    UserCheck(run.h > 0, "ts_dt: give the length of a step, above zero: ts: {dt: 1e-3} or -ts_dt 1e-3");
+    UserCheck(max_time < PETSC_MAX_REAL || max_steps < PETSC_MAX_INT, "give the end of the run: -ts_max_time (model time) or -ts_max_steps");
+  }
+  PetscCall(TSGetTime(run.ts, &run.t0));
+  PetscCall(TSZhangSkeelSetOrigin(run.ts, run.t0));
+  PetscCall(TSZhangSkeelSetBalance(run.ts, RunBalanceDue_Private, &run));
+  PetscCall(TSSetPostStep(run.ts, RunAccept_Private));
+  PetscCall(SettingsCheckUnused(settings));
+  if (check) {
+    PetscCall(PetscPrintf(comm, "check: %" PetscInt_FMT " bodies, %" PetscInt_FMT " dofs, nothing wrong\n", model->nglobal, model->ndof));
+    PetscCall(TSDestroy(&run.ts));
+    PetscFunctionReturn(0);
+  }
+  PetscCall(PetscCalloc1(model->nbody, &run.start));
+  if (restart[0]) PetscCall(RunRestart_Private(&run, restart));
+  PetscCall(TSGetTime(run.ts, &t));
+  if (history[0]) PetscCall(HistoryCreate(model, probes, history, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t, &run.history));
+  if (exodus[0]) PetscCall(RunResultsCreate_Private(&run, exodus, restart[0] ? PETSC_TRUE : PETSC_FALSE, t));
+  PetscCall(PetscLogStageRegister("Run", &run.stage));
+  PetscCall(PetscLogStagePush(run.stage));
+  if (!restart[0]) {
+    PetscCall(StepperEnergies(&run.stepper, t, run.h, 0));
+    for (PetscInt i = 0; i < model->nbody; i++) run.start[i] = BodyTotal_Private(&model->domain[i]->batch->ledger[model->domain[i]->lane * LEDGER_SIZE]);
+    PetscCall(RunBalance_Private(&run, 0, t, PETSC_TRUE));
+    PetscCall(RunOutput_Private(&run, t));
+  }
+  for (PetscInt i = 0; i < 3; i++) old[i] = signal(signals[i], SignalHandler);
+  run.began = MPI_Wtime();
+  PetscCall(TSSolve(run.ts, NULL));
+  for (PetscInt i = 0; i < 3; i++) signal(signals[i], old[i]);
+  PetscCall(PetscLogStagePop());
+  PetscCall(RunSummary_Private(&run));
+  PetscCall(HistoryDestroy(&run.history));
+  PetscCall(ResultsDestroy(&run.results));
+  PetscCall(PetscFree(run.start));
+  PetscCall(TSDestroy(&run.ts));
+  PetscFunctionReturn(0);
+}

@@ -1,0 +1,22 @@
+/* Nodal: what formulations with nodal positions and velocities as state (tl, bc) have in common. */
+#pragma once
+#include "physics/body.h"
+
+typedef struct {
+  PetscReal *qh;             /* positions at t + h/2, like q */
+  PetscReal *a, *v, *J, *L;  /* per group: mass centre and mean velocity (3), inertia (6) and angular momentum (3) about it, at t + h/2 */
+  PetscReal *P, *T;          /* per group: impulse and angular impulse that the loads give in this step (3 each) */
+} Nodal;
+
+PETSC_EXTERN PetscErrorCode NodalSetUp(Batch batch, Nodal *nodal);
+PETSC_EXTERN PetscErrorCode NodalDestroy(Nodal *nodal);
+PETSC_EXTERN PetscErrorCode NodalStart(Batch batch, PetscInt d, Body body);
+PETSC_EXTERN PetscErrorCode NodalPredict(Batch batch, const Stage *stage, Nodal *nodal);
+PETSC_EXTERN PetscErrorCode NodalCorrect(Batch batch, const Stage *stage, Nodal *nodal);
+PETSC_EXTERN PetscErrorCode NodalPoint(Batch batch, PetscInt d, const MaterialPoint *point, PetscReal t, PetscReal x[3], PetscReal v[3]);
+PETSC_EXTERN PetscErrorCode NodalAddForce(Batch batch, PetscInt d, const MaterialPoint *point, const PetscReal f[3]);
+PETSC_EXTERN PetscErrorCode NodalMomentum(Batch batch, PetscInt d, PetscReal p[3], PetscReal l[3]);
+/* Kinetic energy of each lane of group g, and the step's power of damping by mass: alpha sum m ubar^2 with ubar = u - du/2 */
+PETSC_EXTERN PetscErrorCode NodalKinetic(Batch batch, PetscInt g, PetscReal kinetic[], PetscReal massdamping[]);
+/* max |r| / max |du| over the lanes of the batch */
+PETSC_EXTERN PetscErrorCode NodalChange(Batch batch, const PetscReal *r, PetscReal *change);

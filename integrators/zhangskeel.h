@@ -1,0 +1,33 @@
+/* The linearly implicit step of Zhang and Skeel as a PETSc TS type, and what a run has to know of it. */
+#pragma once
+#include <petscts.h>
+#include "physics/model.h"
+
+#define TSZHANGSKEEL "zhangskeel"
+
+/* Phases of a step, as -log_view and the summary list them. */
+enum { EVENT_PREDICT, EVENT_LINEARIZE, EVENT_SOLVE, EVENT_CORRECT, EVENT_BALANCE, EVENT_OUTPUT, EVENT_COUNT };
+PETSC_EXTERN const char *const EventNames[EVENT_COUNT];
+PETSC_EXTERN PetscErrorCode    EventRegister(PetscLogEvent events[EVENT_COUNT]);
+
+typedef struct _p_Stepper *Stepper;
+struct _p_Stepper {
+  Model         model;
+  PetscLogEvent event[EVENT_COUNT];
+  PetscBool     implicit;   /* iterate (18-21) instead of one linear solve */
+  PetscReal     rtol;       /* of that iteration: largest correction / largest increment */
+  PetscInt      max_it, iterations;
+  PetscReal     warn;       /* indicator above which a body is warned of */
+  PetscBool     warned;
+};
+/* Collective. One step from t to t + h; balance: steps that the energy balance stands for, 0: none. */
+PETSC_EXTERN PetscErrorCode StepperStep(Stepper s, PetscReal t, PetscReal h, PetscInt balance);
+/* Energies of all batches now; h is the length of the step that will come (0: unknown). */
+PETSC_EXTERN PetscErrorCode StepperEnergies(Stepper s, PetscReal t, PetscReal h, PetscInt balance);
+/* TS type: needs TSSetApplicationContext(ts, stepper), TSSetSolution(model->q). Reads -ts_zhangskeel_*. */
+PETSC_EXTERN PetscErrorCode TSRegisterZhangSkeel(void);
+/* Number of steps that the next balance stands for after step `step` (counted from 1): set by the run (output times). */
+typedef PetscErrorCode (*TSZhangSkeelBalance)(TS ts, PetscInt step, PetscReal t, PetscInt *balance, void *ctx);
+PETSC_EXTERN PetscErrorCode TSZhangSkeelSetBalance(TS ts, TSZhangSkeelBalance fn, void *ctx);
+/* Time of step 0, so that a restarted run has the same times: t0 + n dt. */
+PETSC_EXTERN PetscErrorCode TSZhangSkeelSetOrigin(TS ts, PetscReal t0);

@@ -1,0 +1,16 @@
+/* Checkpoint: one HDF5 file with a record of numbers per body, in the order of the bodies' global numbers, so that any number of
+   ranks can read what any number has written; and a few numbers of the run. */
+#pragma once
+#include <petscvec.h>
+
+typedef struct {
+  PetscReal t0, time, dt;
+  PetscInt  step, nbody;
+} CheckpointHead;
+
+/* Collective. Bodies of this rank: id[i] has length[i] numbers, one after the other in data; extra: numbers that all ranks share.
+   Written beside, then renamed: a killed run leaves the old file whole. */
+PETSC_EXTERN PetscErrorCode CheckpointWrite(MPI_Comm comm, const char file[], const CheckpointHead *head, PetscInt nextra, const PetscReal extra[], PetscInt n, const PetscInt id[], const PetscInt length[],
+                                            const PetscReal data[]);
+/* Collective. Same arguments, filled in; lengths must be as written (another model is refused by one line). */
+PETSC_EXTERN PetscErrorCode CheckpointRead(MPI_Comm comm, const char file[], CheckpointHead *head, PetscInt nextra, PetscReal extra[], PetscInt n, const PetscInt id[], const PetscInt length[], PetscReal data[]);

@@ -1,0 +1,182 @@
+/* Generated meshes: a grid of hexahedra, straight (box) or closed to a ring (pipe), and meshes read from a file. */
+#include "mesh.h"
+
+typedef struct {
+  PetscInt  cells[3], nodes[3]; /* along i, j, k */
+  PetscBool ring;               /* j closes on itself */
+} Grid;
+
+static PetscInt GridNode_Private(const Grid *g, PetscInt i, PetscInt j, PetscInt k)
+{
+  return (k * g->nodes[1] + j % g->nodes[1]) * g->nodes[0] + i;
+}
+static PetscInt GridElement_Private(const Grid *g, PetscInt i, PetscInt j, PetscInt k)
+{
+  return (k * g->cells[1] + j) * g->cells[0] + i;
+}
+
+/* One end of direction d (0 low, 1 high) as node and side sets. Exodus sides: 0 j-, 1 i+, 2 j+, 3 i-, 4 k-, 5 k+ */
+static PetscErrorCode GridAddSide_Private(const Grid *g, PetscInt d, PetscInt end, const char name[], Mesh mesh)
+{
+  static const PetscInt side[3][2] = {{3, 1}, {0, 2}, {4, 5}};
+  const PetscInt        p = d == 0 ? 1 : 0, q = d == 2 ? 1 : 2; /* the other directions */
+  MeshNodeSet          *ns = &mesh->nodeset[mesh->nnodeset++];
+  MeshSideSet          *ss = &mesh->sideset[mesh->nsideset++];
+  PetscInt              at[3];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscStrallocpy(name, &ns->name));
+  PetscCall(PetscStrallocpy(name, &ss->name));
+  ns->n = g->nodes[p] * g->nodes[q];
+  ss->n = g->cells[p] * g->cells[q];
+  PetscCall(PetscMalloc1(ns->n, &ns->node));
+  PetscCall(PetscMalloc1(ss->n, &ss->elem));
+  PetscCall(PetscMalloc1(ss->n, &ss->side));
+  at[d] = end ? g->nodes[d] - 1 : 0;
+  for (PetscInt b = 0, n = 0; b < g->nodes[q]; b++)
+    for (PetscInt a = 0; a < g->nodes[p]; a++) {
+      at[p]         = a;
+      at[q]         = b;
+      ns->node[n++] = GridNode_Private(g, at[0], at[1], at[2]);
+    }
+  at[d] = end ? g->cells[d] - 1 : 0;
+  for (PetscInt b = 0, n = 0; b < g->cells[q]; b++)
+    for (PetscInt a = 0; a < g->cells[p]; a++) {
+      at[p]         = a;
+      at[q]         = b;
+      ss->elem[n]   = GridElement_Private(g, at[0], at[1], at[2]);
+      ss->side[n++] = side[d][end];
+    }
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode GridCreate_Private(const char name[], const PetscInt cells[3], PetscBool ring, Grid *g, Mesh *mesh)
+{
+  Mesh      m;
+  PetscInt *c;
+
+  PetscFunctionBeginUser;
+  g->ring = ring;
+  for (PetscInt d = 0; d < 3; d++) {
+    PetscCheck(cells[d] >= 1, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %" PetscInt_FMT " cells in direction %" PetscInt_FMT "; give 1 or more", name, cells[d], d + 1);
+    g->cells[d] = cells[d];
+    g->nodes[d] = cells[d] + (ring && d == 1 ? 0 : 1);
+  }
+  PetscCheck((PetscReal)g->nodes[0] * g->nodes[1] * g->nodes[2] * 3 < PETSC_MAX_INT / 8., PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: too many cells for one body", name);
+  PetscCall(MeshCreate(&m));
+  *mesh    = m;
+  m->nnode = g->nodes[0] * g->nodes[1] * g->nodes[2];
+  m->nelem = cells[0] * cells[1] * cells[2];
+  PetscCall(PetscMalloc1(3 * m->nnode, &m->coord));
+  PetscCall(PetscCalloc1(1, &m->block));
+  m->nblock = 1;
+  PetscCall(PetscStrallocpy(name, &m->block->name));
+  PetscCall(PetscStrncpy(m->block->type, "hex8", sizeof(m->block->type)));
+  m->block->nelem = m->nelem;
+  m->block->nnode = 8;
+  PetscCall(PetscMalloc1(8 * m->nelem, &m->block->conn));
+  c = m->block->conn;
+  for (PetscInt k = 0; k < cells[2]; k++)
+    for (PetscInt j = 0; j < cells[1]; j++)
+      for (PetscInt i = 0; i < cells[0]; i++, c += 8)
+        for (PetscInt s = 0; s < 2; s++) {
+          c[4 * s]     = GridNode_Private(g, i, j, k + s);
+          c[4 * s + 1] = GridNode_Private(g, i + 1, j, k + s);
+          c[4 * s + 2] = GridNode_Private(g, i + 1, j + 1, k + s);
+          c[4 * s + 3] = GridNode_Private(g, i, j + 1, k + s);
+        }
+  PetscCall(PetscCalloc1(6, &m->nodeset));
+  PetscCall(PetscCalloc1(6, &m->sideset));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode MeshCreateBox(const PetscReal size[3], const PetscInt cells[3], Mesh *mesh)
+{
+  static const char *const names[3][2] = {{"xmin", "xmax"}, {"ymin", "ymax"}, {"zmin", "zmax"}};
+  Grid                     g;
+
+  PetscFunctionBeginUser;
+  for (PetscInt d = 0; d < 3; d++) PetscCheck(size[d] > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "box: size %g along %c is not above zero", (double)size[d], "xyz"[d]);
+  PetscCall(GridCreate_Private("box", cells, PETSC_FALSE, &g, mesh));
+  for (PetscInt k = 0; k < g.nodes[2]; k++)
+    for (PetscInt j = 0; j < g.nodes[1]; j++)
+      for (PetscInt i = 0; i < g.nodes[0]; i++) {
+        const PetscInt at[3] = {i, j, k};
+        PetscReal     *x     = (*mesh)->coord + 3 * GridNode_Private(&g, i, j, k);
+
+        for (PetscInt d = 0; d < 3; d++) x[d] = size[d] * (2 * at[d] - cells[d]) / (2 * cells[d]); /* exactly symmetric about the origin */
+      }
+  for (PetscInt d = 0; d < 3; d++)
+    for (PetscInt end = 0; end < 2; end++) PetscCall(GridAddSide_Private(&g, d, end, names[d][end], *mesh));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode MeshCreatePipe(PetscReal inner_radius, PetscReal thickness, PetscReal length, const PetscInt cells[3], Mesh *mesh)
+{
+  static const char *const names[3][2] = {{"left", "right"}, {NULL, NULL}, {"inner", "outer"}};
+  Grid                     g;
+
+  PetscFunctionBeginUser;
+  PetscCheck(inner_radius > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "pipe: inner_radius %g is not above zero", (double)inner_radius);
+  PetscCheck(thickness > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "pipe: thickness %g is not above zero", (double)thickness);
+  PetscCheck(length > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "pipe: length %g is not above zero", (double)length);
+  PetscCheck(cells[1] >= 3, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "pipe: %" PetscInt_FMT " cells around; give 3 or more", cells[1]);
+  PetscCall(GridCreate_Private("pipe", cells, PETSC_TRUE, &g, mesh));
+  for (PetscInt k = 0; k < g.nodes[2]; k++)
+    for (PetscInt j = 0; j < g.nodes[1]; j++) {
+      /* from the lowest line on, so that a pipe can stand on a ridge */
+      const PetscReal angle = 2 * PETSC_PI * j / cells[1], r = inner_radius + thickness * k / cells[2];
+
+      for (PetscInt i = 0; i < g.nodes[0]; i++) {
+        PetscReal *x = (*mesh)->coord + 3 * GridNode_Private(&g, i, j, k);
+
+        x[0] = length * (2 * i - cells[0]) / (2 * cells[0]);
+        x[1] = -r * PetscSinReal(angle); /* along, around, outwards is right-handed */
+        x[2] = -r * PetscCosReal(angle);
+      }
+    }
+  for (PetscInt d = 0; d < 3; d += 2)
+    for (PetscInt end = 0; end < 2; end++) PetscCall(GridAddSide_Private(&g, d, end, names[d][end], *mesh));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode BoxGenerate_Private(const PetscReal r[], const char *const s[], Mesh *mesh)
+{
+  const PetscInt cells[3] = {(PetscInt)r[3], (PetscInt)r[4], (PetscInt)r[5]};
+
+  PetscFunctionBeginUser;
+  (void)s;
+  PetscCall(MeshCreateBox(r, cells, mesh));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode PipeGenerate_Private(const PetscReal r[], const char *const s[], Mesh *mesh)
+{
+  const PetscInt cells[3] = {(PetscInt)r[3], (PetscInt)r[4], (PetscInt)r[5]};
+
+  PetscFunctionBeginUser;
+  (void)s;
+  PetscCall(MeshCreatePipe(r[0], r[1], r[2], cells, mesh));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode ExodusGenerate_Private(const PetscReal r[], const char *const s[], Mesh *mesh)
+{
+  PetscFunctionBeginUser;
+  (void)r;
+  PetscCall(MeshReadExodus(s[0], mesh));
+  PetscFunctionReturn(0);
+}
+
+static const MeshParam BoxParam[] = {{"size", MESH_PARAM_REAL, 3, NULL, "edges along x, y, z"}, {"cells", MESH_PARAM_INT, 3, "1,1,1", "hexahedra along x, y, z"}};
+static const MeshParam PipeParam[] = {{"inner_radius", MESH_PARAM_REAL, 1, NULL, "inner radius"},
+                                      {"thickness", MESH_PARAM_REAL, 1, NULL, "thickness of the wall"},
+                                      {"length", MESH_PARAM_REAL, 1, NULL, "length along x"},
+                                      {"cells", MESH_PARAM_INT, 3, "8,24,1", "hexahedra along, around, through"}};
+static const MeshParam ExodusParam[] = {{"file", MESH_PARAM_STRING, 1, NULL, "Exodus II file"}};
+
+static const MeshGenerator Box    = {"box", "a box centred at the origin", 2, BoxParam, BoxGenerate_Private};
+static const MeshGenerator Pipe   = {"pipe", "a hollow cylinder along x, centred at the origin", 4, PipeParam, PipeGenerate_Private};
+static const MeshGenerator Exodus = {"exodus", "hexahedra of an Exodus II file", 1, ExodusParam, ExodusGenerate_Private};
+
+const MeshGenerator *const MeshGenerators[] = {&Box, &Pipe, &Exodus, NULL};

@@ -1,0 +1,67 @@
+/* Mesh: nodes, element blocks, node and side sets; generators and files that make one. Plain serial data, one per Part. */
+#pragma once
+#include <petscsys.h>
+
+typedef struct _p_Mesh *Mesh;
+
+typedef struct {
+  char     *name;
+  char      type[16];      /* element type as physics/element.h names it: "hex8" */
+  PetscInt  nelem, nnode;  /* elements, nodes per element */
+  PetscInt *conn;          /* nelem x nnode, from 0; Exodus (= VTK) corner order */
+} MeshBlock;
+
+typedef struct {
+  char     *name;
+  PetscInt  n;
+  PetscInt *node;
+} MeshNodeSet;
+
+typedef struct {
+  char     *name;
+  PetscInt  n;
+  PetscInt *elem, *side;   /* element counted through all blocks, side in Exodus order, both from 0 */
+} MeshSideSet;
+
+struct _p_Mesh {
+  PetscInt     nnode, nelem;    /* nodes, elements of all blocks together */
+  PetscReal   *coord;           /* nnode x 3 */
+  PetscInt     nblock, nnodeset, nsideset;
+  MeshBlock   *block;
+  MeshNodeSet *nodeset;
+  MeshSideSet *sideset;
+};
+
+/* Corners of side s of a hex8 in Exodus order, counter-clockwise seen from outside: y-, x+, y+, x-, z-, z+ of a box. */
+PETSC_EXTERN const PetscInt MeshHex8Side[6][4];
+
+PETSC_EXTERN PetscErrorCode MeshCreate(Mesh *mesh);
+PETSC_EXTERN PetscErrorCode MeshDestroy(Mesh *mesh);
+/* Errors with one clear line (PETSC_ERR_USER_INPUT): indices out of range, unused nodes, inverted or flat elements, NaN. */
+PETSC_EXTERN PetscErrorCode MeshCheck(Mesh mesh);
+PETSC_EXTERN PetscErrorCode MeshView(Mesh mesh, PetscViewer viewer);
+
+/* A way to make a mesh. The caller reads the parameters (as real numbers, then as strings) in the order of the table. */
+typedef enum { MESH_PARAM_REAL, MESH_PARAM_INT, MESH_PARAM_STRING } MeshParamKind;
+typedef struct {
+  const char   *name;
+  MeshParamKind kind;
+  PetscInt      count;
+  const char   *def;   /* default as text, "0.1" or "1,1,1"; NULL: must be given */
+  const char   *help;
+} MeshParam;
+typedef struct {
+  const char      *type;  /* mesh: {type: ...} */
+  const char      *help;
+  PetscInt         nparam;
+  const MeshParam *param;
+  PetscErrorCode (*create)(const PetscReal reals[], const char *const strings[], Mesh *mesh);
+} MeshGenerator;
+/* NULL-terminated list of all generators: one line per generator in meshes/generators.c */
+PETSC_EXTERN const MeshGenerator *const MeshGenerators[];
+
+/* box: centred at the origin; pipe: axis along x, centred; cells along, around, through. Sides are named as side sets. */
+PETSC_EXTERN PetscErrorCode MeshCreateBox(const PetscReal size[3], const PetscInt cells[3], Mesh *mesh);
+PETSC_EXTERN PetscErrorCode MeshCreatePipe(PetscReal inner_radius, PetscReal thickness, PetscReal length, const PetscInt cells[3], Mesh *mesh);
+PETSC_EXTERN PetscErrorCode MeshReadExodus(const char file[], Mesh *mesh);
+PETSC_EXTERN PetscErrorCode MeshWriteExodus(Mesh mesh, const char file[]);

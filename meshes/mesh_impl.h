@@ -1,0 +1,7 @@
+/* What the files of meshes/ share and nobody else needs. */
+#pragma once
+#include "meshes/mesh.h"
+
+/* Creation mode for an Exodus file whose largest single variable has this many bytes: the classic format with 64-bit offsets, which can be
+   read while it is written, as long as it can hold that; netCDF-4 beyond. */
+PETSC_INTERN int ExodusMode_Private(PetscInt64 bytes);

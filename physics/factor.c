@@ -1,0 +1,365 @@
+/* Factor: sparse Cholesky by CHOLMOD (supernodal L L^T), packed for own triangular solves (factor_solve.c); MUMPS where indefinite. */
+#include "factor_impl.h"
+#include <suitesparse/cholmod.h>
+#include <sys/mman.h>
+
+#if defined(PETSC_USE_64BIT_INDICES) || defined(PETSC_USE_COMPLEX)
+  #error "Factor hands PETSc's indices and values to CHOLMOD's int version as they are: PETSc must have 32-bit indices and real scalars"
+#endif
+
+struct _p_Factor {
+  BlockPattern    p;
+  cholmod_common  cc;
+  cholmod_sparse *A; /* scalar lower triangle by columns, which is the block upper triangle by rows */
+  cholmod_factor *L; /* symbolic between factorizations: the numbers live in `pack` */
+  FactorPack      pack;
+  Mat             B, F; /* indefinite: the matrix and MUMPS' factor */
+  Vec             v, u; /* its right-hand side and solution */
+  PetscReal      *work, *lanework;
+  PetscInt        width, numeric, indefinite;
+  PetscInt64      nonzeros;
+  enum { FACTOR_NONE, FACTOR_CHOLESKY, FACTOR_INDEFINITE } state;
+};
+
+#define FactorCheckCholmod(f, what) \
+  PetscCheck((f)->cc.status >= 0, PETSC_COMM_SELF, (f)->cc.status == CHOLMOD_OUT_OF_MEMORY ? PETSC_ERR_MEM : PETSC_ERR_LIB, \
+             "CHOLMOD %s of a matrix of %" PetscInt_FMT " unknowns failed with status %d%s", what, 3 * (f)->p.nb, (f)->cc.status, \
+             (f)->cc.status == CHOLMOD_TOO_LARGE ? ": its factor is too large for 32-bit indices, take a coarser mesh or tear the body" : "")
+
+PetscErrorCode FactorCreate(const BlockPattern *p, Factor *f)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < p->nb; i++) {
+    PetscCheck(p->ia[i] < p->ia[i + 1] && p->ja[p->ia[i]] == i, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Block row %" PetscInt_FMT " does not start with its diagonal block", i);
+    for (PetscInt k = p->ia[i] + 1; k < p->ia[i + 1]; k++)
+      PetscCheck(p->ja[k] > p->ja[k - 1] && p->ja[k] < p->nb, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Block row %" PetscInt_FMT " has columns out of order or range", i);
+  }
+  PetscCheck(p->nb <= (PETSC_MAX_INT - 16) / 9 && p->ia[p->nb] <= (PETSC_MAX_INT - 16) / 9, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Matrix of %" PetscInt_FMT " block rows is too large for 32-bit indices", p->nb);
+  PetscCall(PetscNew(f));
+  (*f)->p = *p;
+  cholmod_start(&(*f)->cc);
+  (*f)->cc.print                      = 0;
+  (*f)->cc.final_ll                   = 1; /* L L^T also for the smallest matrix, so that one kernel serves all */
+  (*f)->cc.quick_return_if_not_posdef = 1;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode FactorUnmapPack_Private(FactorPack *p)
+{
+  PetscFunctionBeginUser;
+  if (p->val) PetscCheck(!munmap(p->val, p->bytes), PETSC_COMM_SELF, PETSC_ERR_MEM, "Cannot unmap a factor");
+  p->val = NULL;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode FactorDestroy(Factor *f)
+{
+  PetscFunctionBeginUser;
+  if (!*f) PetscFunctionReturn(0);
+  cholmod_free_factor(&(*f)->L, &(*f)->cc);
+  cholmod_free_sparse(&(*f)->A, &(*f)->cc);
+  cholmod_finish(&(*f)->cc);
+  PetscCall(FactorUnmapPack_Private(&(*f)->pack));
+  PetscCall(PetscFree((*f)->pack.start));
+  PetscCall(PetscFree((*f)->work));
+  PetscCall(PetscFree((*f)->lanework));
+  PetscCall(MatDestroy(&(*f)->B));
+  PetscCall(MatDestroy(&(*f)->F));
+  PetscCall(VecDestroy(&(*f)->v));
+  PetscCall(VecDestroy(&(*f)->u));
+  PetscCall(PetscFree(*f));
+  PetscFunctionReturn(0);
+}
+
+/* Fill-reducing order of the nodes: the better of AMD and METIS, on the graph of nodes (9 times smaller than that of dofs, same result). */
+static PetscErrorCode FactorOrder_Private(Factor f, int **perm)
+{
+  cholmod_common *cc = &f->cc;
+  cholmod_sparse  G  = {.nrow = f->p.nb, .ncol = f->p.nb, .nzmax = f->p.ia[f->p.nb], .p = (void *)f->p.ia, .i = (void *)f->p.ja, .stype = -1, .itype = CHOLMOD_INT, .xtype = CHOLMOD_PATTERN, .dtype = CHOLMOD_DOUBLE, .sorted = 1, .packed = 1};
+  cholmod_factor *L;
+
+  PetscFunctionBeginUser;
+  cc->supernodal         = CHOLMOD_SIMPLICIAL;
+  cc->nmethods           = 2;
+  cc->method[0].ordering = CHOLMOD_AMD;
+  cc->method[1].ordering = CHOLMOD_METIS;
+  L = cholmod_analyze(&G, cc);
+  FactorCheckCholmod(f, "ordering");
+  PetscCall(PetscMalloc1(3 * f->p.nb, perm));
+  for (PetscInt i = 0; i < f->p.nb; i++)
+    for (PetscInt c = 0; c < 3; c++) (*perm)[3 * i + c] = 3 * ((int *)L->Perm)[i] + c;
+  cholmod_free_factor(&L, cc);
+  PetscFunctionReturn(0);
+}
+
+/* Scalar pattern, order, symbolic factor and the layout of the packed one. */
+static PetscErrorCode FactorAnalyze_Private(Factor f)
+{
+  const PetscInt  nb = f->p.nb, n = 3 * nb, nz = 9 * f->p.ia[nb] - 3 * nb, *ia = f->p.ia, *ja = f->p.ja;
+  cholmod_common *cc = &f->cc;
+  FactorPack     *pk = &f->pack;
+  int            *perm, *p, *i;
+
+  PetscFunctionBeginUser;
+  f->A = cholmod_allocate_sparse(n, n, nz, 1, 1, -1, CHOLMOD_REAL, cc);
+  FactorCheckCholmod(f, "analysis");
+  p    = (int *)f->A->p;
+  i    = (int *)f->A->i;
+  p[0] = 0;
+  for (PetscInt b = 0, q = 0; b < nb; b++) {
+    for (PetscInt r = 0; r < 3; r++) {
+      for (PetscInt c = r; c < 3; c++) i[q++] = 3 * b + c;
+      for (PetscInt k = ia[b] + 1; k < ia[b + 1]; k++)
+        for (PetscInt c = 0; c < 3; c++) i[q++] = 3 * ja[k] + c;
+      p[3 * b + r + 1] = q;
+    }
+  }
+  PetscCall(FactorOrder_Private(f, &perm));
+  cc->supernodal         = CHOLMOD_SUPERNODAL;
+  cc->nmethods           = 1;
+  cc->method[0].ordering = CHOLMOD_GIVEN;
+  f->L                   = cholmod_analyze_p(f->A, perm, NULL, 0, cc);
+  FactorCheckCholmod(f, "analysis");
+  f->nonzeros = (PetscInt64)cc->lnz;
+  PetscCall(PetscFree(perm));
+
+  pk->n      = n;
+  pk->nsuper = (PetscInt)f->L->nsuper;
+  pk->super  = (int *)f->L->super;
+  pk->rowptr = (int *)f->L->pi;
+  PetscCall(PetscMalloc1(pk->nsuper + 1, &pk->start));
+  pk->start[0] = 0;
+  for (PetscInt s = 0; s < pk->nsuper; s++) {
+    const PetscInt ns = pk->super[s + 1] - pk->super[s], nr = pk->rowptr[s + 1] - pk->rowptr[s], np = FactorPanels_Private(ns);
+
+    pk->maxrow       = PetscMax(pk->maxrow, nr);
+    pk->start[s + 1] = pk->start[s];
+    for (PetscInt j = 0; j < np; j++) {
+      const PetscInt w = FactorPanelWidth_Private(ns, np, j);
+
+      pk->start[s + 1] += FactorPanelSize_Private(w, nr - FactorPanelFirst_Private(ns, np, j) - w);
+    }
+  }
+  PetscCall(PetscMalloc1(n + pk->maxrow + 2 * FACTOR_TILE, &f->work));
+  PetscFunctionReturn(0);
+}
+
+/* Mapped, not malloced: starts on a page, and in huge pages, which a solve that streams through it feels. */
+static PetscErrorCode FactorMapPack_Private(FactorPack *p)
+{
+  void *m;
+
+  PetscFunctionBeginUser;
+  if (p->val) PetscFunctionReturn(0);
+  p->bytes = (size_t)p->start[p->nsuper] * sizeof(PetscReal);
+  m        = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  PetscCheck(m != MAP_FAILED, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory for a factor of %.3g GB", 1e-9 * (double)p->bytes);
+  (void)madvise(m, p->bytes, MADV_HUGEPAGE); /* only advice: whether it is taken does not matter */
+  p->val = (PetscReal *)m;
+  PetscFunctionReturn(0);
+}
+
+/* Copies L into panels and inverts their diagonal blocks. *bad: a column whose pivot is only round-off of the diagonal entry it came
+   from (a ratio free of units and of diagonal scaling), or -1. */
+static PetscErrorCode FactorPack_Private(Factor f, PetscInt *bad)
+{
+  FactorPack      *pk = &f->pack;
+  const int       *px = (const int *)f->L->px, *ap = (const int *)f->A->p;
+  const PetscReal *lx = (const PetscReal *)f->L->x, *ax = (const PetscReal *)f->A->x;
+
+  PetscFunctionBeginUser;
+  *bad = -1;
+  PetscCall(FactorMapPack_Private(pk));
+  for (PetscInt s = 0; s < pk->nsuper; s++) {
+    const PetscInt   c0 = pk->super[s], ns = pk->super[s + 1] - c0, nr = pk->rowptr[s + 1] - pk->rowptr[s], np = FactorPanels_Private(ns);
+    const PetscReal *l = lx + px[s];
+    PetscReal       *v = pk->val + pk->start[s];
+
+    for (PetscInt j = 0; j < ns; j++) {
+      const PetscReal d = l[j + (size_t)nr * j], a = ax[ap[pk->perm[c0 + j]]];
+
+      if (*bad < 0 && !(d * d > 64 * PETSC_MACHINE_EPSILON * a)) *bad = pk->perm[c0 + j];
+    }
+    for (PetscInt i = 0; i < np; i++) {
+      const PetscInt   k = FactorPanelFirst_Private(ns, np, i), w = FactorPanelWidth_Private(ns, np, i), m = nr - k - w;
+      const PetscReal *d = l + k + (size_t)nr * k;
+
+      for (PetscInt c = 0; c < w; c++) { /* column c of the inverse: L z = e_c */
+        for (PetscInt r = 0; r < w; r++) {
+          PetscReal z = r == c ? 1 : 0;
+
+          for (PetscInt q = c; q < r; q++) z -= d[r + (size_t)nr * q] * v[q + w * c];
+          v[r + w * c] = r < c ? 0 : z / d[r + (size_t)nr * r];
+        }
+      }
+      v += FactorDiagonalSize_Private(w);
+      for (PetscInt t = 0; t < m; t += FACTOR_TILE, v += FACTOR_TILE * w) {
+        const PetscInt mt = PetscMin(FACTOR_TILE, m - t);
+
+        for (PetscInt c = 0; c < w; c++)
+          for (PetscInt r = 0; r < FACTOR_TILE; r++) v[FACTOR_TILE * c + r] = r < mt ? d[w + t + r + (size_t)nr * c] : 0;
+      }
+    }
+  }
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode FactorSolveIndefinite_Private(Factor f, PetscInt lanes, PetscReal *x)
+{
+  const PetscInt     n = 3 * f->p.nb;
+  PetscScalar       *v;
+  const PetscScalar *u;
+
+  PetscFunctionBeginUser;
+  for (PetscInt l = 0; l < lanes; l++) {
+    PetscCall(VecGetArrayWrite(f->v, &v));
+    for (PetscInt i = 0; i < n; i++) v[i] = x[(size_t)i * lanes + l];
+    PetscCall(VecRestoreArrayWrite(f->v, &v));
+    PetscCall(MatSolve(f->F, f->v, f->u));
+    PetscCall(VecGetArrayRead(f->u, &u));
+    for (PetscInt i = 0; i < n; i++) x[(size_t)i * lanes + l] = u[i];
+    PetscCall(VecRestoreArrayRead(f->u, &u));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* L D L^T with pivoting. `bad`: where Cholesky stopped, for the message. */
+static PetscErrorCode FactorSetIndefinite_Private(Factor f, const PetscReal *a, PetscInt bad)
+{
+  const PetscInt   n = 3 * f->p.nb;
+  MatFactorInfo    info;
+  PetscInt         infog[2];
+  PetscBool        singular;
+  PetscScalar     *b;
+  PetscReal       *x, *y, error = 0;
+  const PetscReal *cx;
+
+  PetscFunctionBeginUser;
+  if (!f->B) {
+    PetscCall(MatCreate(PETSC_COMM_SELF, &f->B));
+    PetscCall(MatSetSizes(f->B, n, n, n, n));
+    PetscCall(MatSetType(f->B, MATSEQSBAIJ));
+    PetscCall(MatSeqSBAIJSetPreallocationCSR(f->B, 3, f->p.ia, f->p.ja, NULL));
+    PetscCall(VecCreateSeq(PETSC_COMM_SELF, n, &f->v));
+    PetscCall(VecDuplicate(f->v, &f->u));
+  }
+  PetscCall(MatSeqSBAIJGetArray(f->B, &b));
+  PetscCall(PetscArraycpy(b, a, 9 * f->p.ia[f->p.nb]));
+  PetscCall(MatSeqSBAIJRestoreArray(f->B, &b));
+  PetscCall(MatFactorInfoInitialize(&info));
+  for (PetscInt room = 50;; room *= 4) { /* per cent of workspace for delayed pivots: many of them if it is nearly singular */
+    if (!f->F) {
+      PetscCall(MatGetFactor(f->B, MATSOLVERMUMPS, MAT_FACTOR_CHOLESKY, &f->F));
+      PetscCall(MatMumpsSetIcntl(f->F, 14, room));
+      PetscCall(MatCholeskyFactorSymbolic(f->F, f->B, NULL, &info));
+    }
+    PetscCall(MatCholeskyFactorNumeric(f->F, f->B, &info));
+    for (PetscInt i = 0; i < 2; i++) PetscCall(MatMumpsGetInfog(f->F, i + 1, &infog[i]));
+    if (infog[0] >= 0) break;
+    PetscCall(MatDestroy(&f->F)); /* after an error PETSc would silently skip the next factorization with it */
+    if ((infog[0] != -8 && infog[0] != -9) || room > 3000) break;
+  }
+  singular = infog[0] == -6 || infog[0] == -10 ? PETSC_TRUE : PETSC_FALSE;
+  PetscCheck(infog[0] >= 0 || singular, PETSC_COMM_SELF, PETSC_ERR_LIB, "MUMPS could not factor an indefinite matrix of %" PetscInt_FMT " unknowns: INFOG(1) = %" PetscInt_FMT ", INFOG(2) = %" PetscInt_FMT, n, infog[0], infog[1]);
+  /* A singular matrix may give tiny pivots and no error: ask for a known solution back */
+  if (!singular) {
+    PetscCall(PetscMalloc2(n, &x, n, &y));
+    for (PetscInt i = 0; i < n; i++) x[i] = 1 + (PetscReal)((i * 7919u) % 1009u) / 1009;
+    cx = x;
+    PetscCall(BlockProduct(&f->p, a, 1, 1, &cx, &y));
+    PetscCall(FactorSolveIndefinite_Private(f, 1, y));
+    for (PetscInt i = 0; i < n; i++) error = PetscAbsReal(y[i] - x[i]) <= error ? error : PetscAbsReal(y[i] - x[i]); /* NaN stays */
+    PetscCall(PetscFree2(x, y));
+  }
+  PetscCheck(!singular && error < 1e-3, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT,
+             "Matrix of %" PetscInt_FMT " nodes is singular (seen at node %" PetscInt_FMT ", direction %" PetscInt_FMT "): is there a body or node without mass, stiffness or support?", f->p.nb, bad / 3, bad % 3);
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode FactorSetValues(Factor f, const PetscReal *a, PetscBool *definite)
+{
+  const PetscInt *ia = f->p.ia;
+  PetscReal      *ax, zero[3] = {0, 0, 0};
+  PetscInt        bad = 0;
+
+  PetscFunctionBeginUser;
+  if (!f->L && f->p.nb) PetscCall(FactorAnalyze_Private(f));
+  if (definite) *definite = PETSC_TRUE;
+  f->state = FACTOR_NONE;
+  f->numeric++;
+  if (!f->p.nb) {
+    f->state = FACTOR_CHOLESKY;
+    PetscFunctionReturn(0);
+  }
+  ax = (PetscReal *)f->A->x;
+  for (PetscInt b = 0; b < f->p.nb; b++) {
+    for (PetscInt r = 0; r < 3; r++) {
+      const PetscReal *v = a + 9 * ia[b] + r;
+
+      for (PetscInt c = r; c < 3; c++) {
+        *ax++ = v[3 * c];
+        zero[c] += 0 * v[3 * c];
+      }
+      for (PetscInt k = ia[b] + 1; k < ia[b + 1]; k++) {
+        v += 9;
+        for (PetscInt c = 0; c < 3; c++) {
+          *ax++ = v[3 * c];
+          zero[c] += 0 * v[3 * c]; /* NaN if any is infinite or NaN: BLAS may not notice */
+        }
+      }
+    }
+  }
+  PetscCheck(zero[0] + zero[1] + zero[2] == 0, PETSC_COMM_SELF, PETSC_ERR_FP, "Matrix of %" PetscInt_FMT " nodes to be factored has values that are not finite", f->p.nb);
+
+  cholmod_factorize(f->A, f->L, &f->cc);
+  FactorCheckCholmod(f, "factorization");
+  f->pack.perm = (int *)f->L->Perm;
+  f->pack.row  = (int *)f->L->s;
+  if (f->cc.status == CHOLMOD_OK && f->L->minor == f->L->n) PetscCall(FactorPack_Private(f, &bad));
+  else bad = f->pack.perm[PetscMin((PetscInt)f->L->minor, f->pack.n - 1)];
+  cholmod_change_factor(CHOLMOD_PATTERN, 1, 1, 1, 1, f->L, &f->cc); /* the numbers are packed: give CHOLMOD's copy back */
+  FactorCheckCholmod(f, "factorization");
+  if (bad < 0) {
+    f->state = FACTOR_CHOLESKY;
+    PetscFunctionReturn(0);
+  }
+  PetscCall(FactorUnmapPack_Private(&f->pack));
+  f->indefinite++;
+  if (definite) *definite = PETSC_FALSE;
+  PetscCall(FactorSetIndefinite_Private(f, a, bad));
+  f->state = FACTOR_INDEFINITE;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode FactorSolve(Factor f, PetscInt lanes, PetscReal *x)
+{
+  PetscFunctionBeginUser;
+  PetscCheck(f->state != FACTOR_NONE, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "FactorSetValues must succeed before FactorSolve");
+  PetscCheck(lanes == 1 || (lanes >= 0 && lanes % 8 == 0), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Number of lanes %" PetscInt_FMT " is not 1 nor a multiple of 8", lanes);
+  if (!f->p.nb || !lanes) PetscFunctionReturn(0);
+  if (f->state == FACTOR_INDEFINITE) PetscCall(FactorSolveIndefinite_Private(f, lanes, x));
+  else if (lanes == 1) FactorSolveOne_Private(&f->pack, f->width, x, f->work);
+  else {
+    if (!f->lanework) PetscCall(PetscMalloc1((size_t)f->pack.n * FACTOR_LANES, &f->lanework)); /* lanes go 16 at a time, so this serves any number */
+    FactorSolveLanes_Private(&f->pack, f->width, lanes, x, f->lanework);
+  }
+  PetscCall(PetscLogFlops(4.0 * (PetscLogDouble)f->nonzeros * lanes));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode FactorSetSIMD(Factor f, PetscInt width)
+{
+  PetscFunctionBeginUser;
+  PetscCheck(width == 0 || width == 2 || width == 4 || width == 8, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Vector width %" PetscInt_FMT " is not 0, 2, 4 or 8", width);
+  f->width = width;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode FactorGetInfo(Factor f, PetscInt64 *nonzeros, PetscInt *numeric, PetscInt *indefinite)
+{
+  PetscFunctionBeginUser;
+  if (nonzeros) *nonzeros = f->nonzeros;
+  if (numeric) *numeric = f->numeric;
+  if (indefinite) *indefinite = f->indefinite;
+  PetscFunctionReturn(0);
+}

@@ -1,0 +1,219 @@
+#include "model.h"
+
+PetscErrorCode ModelCreate(MPI_Comm comm, Model *model)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscNew(model));
+  (*model)->comm = comm;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ModelDestroy(Model *model)
+{
+  Model m = *model;
+
+  PetscFunctionBeginUser;
+  if (!m) PetscFunctionReturn(0);
+  for (PetscInt i = 0; i < m->nforce; i++) {
+    PetscCall(FunctionDestroy(&m->force[i].value));
+    PetscCall(PetscFree(m->force[i].name));
+  }
+  for (PetscInt i = 0; i < m->nbatch; i++) PetscCall(BatchDestroy(&m->batch[i]));
+  for (PetscInt i = 0; i < m->nbody; i++) PetscCall(BodyDestroy(&m->body[i]));
+  for (PetscInt i = 0; i < m->npart; i++) PetscCall(PartDestroy(&m->part[i]));
+  for (PetscInt c = 0; c < 3; c++) PetscCall(FunctionDestroy(&m->gravity[c]));
+  PetscCall(PetscFree(m->force));
+  PetscCall(PetscFree(m->batch));
+  PetscCall(PetscFree(m->body));
+  PetscCall(PetscFree(m->domain));
+  PetscCall(PetscFree(m->part));
+  PetscCall(VecDestroy(&m->q));
+  PetscCall(VecDestroy(&m->u));
+  PetscCall(PetscFree(*model));
+  PetscFunctionReturn(0);
+}
+
+/* Arrays that grow double when their number reaches a power of two. */
+#define ModelPush_Private(array, n, item) \
+  do { \
+    if (((n) & ((n)-1)) == 0) PetscCall(PetscRealloc(sizeof(*(array)) * ((n) ? 2 * (n) : 1), &(array))); \
+    (array)[(n)++] = (item); \
+  } while (0)
+
+PetscErrorCode ModelAddPart(Model model, Part part)
+{
+  PetscFunctionBeginUser;
+  ModelPush_Private(model->part, model->npart, part);
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ModelAddBody(Model model, Body body)
+{
+  PetscFunctionBeginUser;
+  ModelPush_Private(model->body, model->nbody, body);
+  PetscFunctionReturn(0);
+}
+
+static int BodyCompareId_Private(const void *a, const void *b)
+{
+  const PetscInt x = (*(Body const *)a)->id, y = (*(Body const *)b)->id;
+
+  return (x > y) - (x < y);
+}
+
+/* Bodies of one batch have all of this in common. */
+static int BodyCompareBatch_Private(const void *a, const void *b)
+{
+  const Body x = *(Body const *)a, y = *(Body const *)b;
+  int        c;
+
+#define COMPARE(p, q) \
+  if ((p) != (q)) return (p) < (q) ? -1 : 1
+  c = strcmp(x->part->name, y->part->name);
+  if (c) return c;
+  c = strcmp(x->formulation, y->formulation);
+  if (c) return c;
+  COMPARE(x->eta, y->eta);
+  COMPARE(x->alpha, y->alpha);
+  COMPARE(x->frame, y->frame);
+  COMPARE(x->conserve, y->conserve);
+#undef COMPARE
+  return 0;
+}
+static int BodyCompareBatchId_Private(const void *a, const void *b)
+{
+  const int c = BodyCompareBatch_Private(a, b);
+
+  return c ? c : BodyCompareId_Private(a, b);
+}
+
+PetscErrorCode ModelSetUp(Model model)
+{
+  Body    *order;
+  PetscInt nq = 0, nu = 0, sizes[2] = {0, 0};
+
+  PetscFunctionBeginUser;
+  if (model->nbody) qsort(model->body, model->nbody, sizeof(Body), BodyCompareId_Private);
+  PetscCall(PetscMalloc1(model->nbody, &order));
+  PetscCall(PetscMalloc1(model->nbody, &model->domain));
+  PetscCall(PetscArraycpy(order, model->body, model->nbody));
+  if (model->nbody) qsort(order, model->nbody, sizeof(Body), BodyCompareBatchId_Private);
+  for (PetscInt i = 0, j; i < model->nbody; i = j) {
+    const FormulationOps *ops;
+    Batch                 batch;
+
+    for (j = i + 1; j < model->nbody && !BodyCompareBatch_Private(&order[i], &order[j]); j++)
+      ;
+    PetscCall(FormulationFind(order[i]->formulation, &ops));
+    PetscCheck(ops, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s_formulation: '%s' is not a formulation", order[i]->name, order[i]->formulation);
+    PetscCall(BatchCreate(ops, j - i, &order[i], &batch));
+    batch->qoff = nq;
+    batch->uoff = nu;
+    nq += batch->ngroup * batch->w * batch->nq;
+    nu += batch->ngroup * batch->w * batch->nu;
+    sizes[0] += batch->n;
+    sizes[1] += batch->n * batch->nu;
+    ModelPush_Private(model->batch, model->nbatch, batch);
+    for (PetscInt d = 0; d < batch->n; d++) {
+      Body *at = (Body *)bsearch(&batch->domain[d].body, model->body, model->nbody, sizeof(Body), BodyCompareId_Private);
+
+      model->domain[at - model->body] = &batch->domain[d];
+    }
+  }
+  PetscCall(PetscFree(order));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sizes, 2, MPIU_INT, MPI_SUM, model->comm));
+  model->nglobal = sizes[0];
+  model->ndof    = sizes[1];
+  PetscCall(VecCreateMPI(model->comm, nq, PETSC_DETERMINE, &model->q));
+  PetscCall(VecCreateMPI(model->comm, nu, PETSC_DETERMINE, &model->u));
+  PetscCall(ModelOpen(model));
+  for (PetscInt i = 0; i < model->nbatch; i++) {
+    Batch batch = model->batch[i];
+
+    for (PetscInt d = 0; d < batch->ngroup * batch->w; d++) PetscCall((*batch->ops->start)(batch, d, d < batch->n ? batch->domain[d].body : NULL));
+  }
+  PetscCall(ModelClose(model));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ModelOpen(Model model)
+{
+  PetscReal *q, *u;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecGetArray(model->q, &q));
+  PetscCall(VecGetArray(model->u, &u));
+  for (PetscInt i = 0; i < model->nbatch; i++) {
+    model->batch[i]->q = q + model->batch[i]->qoff;
+    model->batch[i]->u = u + model->batch[i]->uoff;
+  }
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ModelClose(Model model)
+{
+  PetscFunctionBeginUser;
+  PetscCall(VecRestoreArray(model->q, NULL));
+  PetscCall(VecRestoreArray(model->u, NULL));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ModelAddForce(Model model, const char name[], PetscInt body, const MaterialPoint *point, const PetscReal direction[3], Function value)
+{
+  PointForce f     = {.domain = model->domain[body], .point = *point, .value = value};
+  Batch      batch = f.domain->batch;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscStrallocpy(name, &f.name));
+  PetscCall(PetscArraycpy(f.direction, direction, 3));
+  if (!batch->force) PetscCall(PetscCalloc1(batch->ngroup * batch->w * batch->nu, &batch->force));
+  ModelPush_Private(model->force, model->nforce, f);
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ModelLoads(Model model, Stage *stage)
+{
+  const PetscReal t = stage->t + 0.5 * stage->h;
+
+  PetscFunctionBeginUser;
+  for (PetscInt c = 0; c < 3; c++) {
+    const PetscReal origin[3] = {0, 0, 0};
+
+    stage->gravity[c] = 0;
+    if (model->gravity[c]) PetscCall(FunctionEvaluate(model->gravity[c], t, origin, &stage->gravity[c]));
+  }
+  for (PetscInt i = 0; i < model->nbatch; i++) {
+    Batch b = model->batch[i];
+
+    if (b->force) PetscCall(PetscArrayzero(b->force, b->ngroup * b->w * b->nu));
+  }
+  for (PetscInt i = 0; i < model->nforce; i++) {
+    PointForce *p = &model->force[i];
+    PetscReal   value, x[3], v[3], f[3];
+
+    PetscCall((*p->domain->batch->ops->point)(p->domain->batch, p->domain->lane, &p->point, stage->t, x, v));
+    PetscCall(FunctionEvaluate(p->value, t, x, &value));
+    for (PetscInt c = 0; c < 3; c++) f[c] = value * p->direction[c];
+    PetscCall((*p->domain->batch->ops->addforce)(p->domain->batch, p->domain->lane, &p->point, f));
+  }
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ModelForget(Model model)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < model->nbatch; i++)
+    if (model->batch[i]->ops->forget) PetscCall((*model->batch[i]->ops->forget)(model->batch[i]));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ModelLedger(Model model, PetscReal sum[LEDGER_SIZE])
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscArrayzero(sum, LEDGER_SIZE));
+  for (PetscInt i = 0; i < model->nbatch; i++)
+    for (PetscInt d = 0; d < model->batch[i]->n; d++)
+      for (PetscInt k = 0; k < LEDGER_SIZE; k++) sum[k] += model->batch[i]->ledger[d * LEDGER_SIZE + k];
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, LEDGER_SIZE, MPIU_REAL, MPIU_SUM, model->comm));
+  PetscFunctionReturn(0);
+}

@@ -1,0 +1,518 @@
+/* Factor and BlockProduct against dense LAPACK, residuals, and their promises on bits, lanes, indefinite and singular matrices. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+#include "physics/factor_impl.h"
+#include "regression/bench/block_problem.h"
+
+#define OK(call) assert_int_equal(call, 0)
+
+static const PetscInt widths[] = {0, 2, 4, 8}; /* wider than the hardware means the best */
+
+static PetscReal *RandomArray(size_t n, unsigned seed)
+{
+  PetscReal *x;
+
+  OK(PetscMalloc1(n, &x));
+  for (size_t i = 0; i < n; i++) x[i] = ProblemRandom(&seed);
+  return x;
+}
+
+/* Largest |x - y| over largest |y|; NaN if there is one */
+static PetscReal Difference(size_t n, const PetscReal *x, const PetscReal *y)
+{
+  PetscReal d = 0, m = 0;
+
+  for (size_t i = 0; i < n; i++) {
+    if (!(PetscAbsReal(x[i] - y[i]) <= d)) d = PetscAbsReal(x[i] - y[i]);
+    m = PetscMax(m, PetscAbsReal(y[i]));
+  }
+  return d / m;
+}
+
+static Mat Dense(const Problem *q)
+{
+  Mat D;
+
+  OK(MatCreateSeqDense(PETSC_COMM_SELF, 3 * q->p.nb, 3 * q->p.nb, NULL, &D));
+  for (PetscInt i = 0; i < q->p.nb; i++)
+    for (PetscInt k = q->ia[i]; k < q->ia[i + 1]; k++)
+      for (PetscInt r = 0; r < 3; r++)
+        for (PetscInt c = 0; c < 3; c++) {
+          const PetscInt u = 3 * i + r, v = 3 * q->ja[k] + c;
+
+          if (v < u) continue; /* the upper triangle of the diagonal block */
+          OK(MatSetValue(D, u, v, q->a[9 * k + r + 3 * c], INSERT_VALUES));
+          OK(MatSetValue(D, v, u, q->a[9 * k + r + 3 * c], INSERT_VALUES));
+        }
+  OK(MatAssemblyBegin(D, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyEnd(D, MAT_FINAL_ASSEMBLY));
+  return D;
+}
+
+/* y = A^-1 x (solve) or A x by dense matrices */
+static void DenseApply(const Problem *q, PetscBool solve, const PetscReal *x, PetscReal *y)
+{
+  const PetscInt n = 3 * q->p.nb;
+  Mat            D = Dense(q);
+  Vec            b, u;
+
+  OK(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, x, &b));
+  OK(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, y, &u));
+  if (solve) {
+    OK(MatLUFactor(D, NULL, NULL, NULL));
+    OK(MatSolve(D, b, u));
+  } else OK(MatMult(D, b, u));
+  OK(VecDestroy(&b));
+  OK(VecDestroy(&u));
+  OK(MatDestroy(&D));
+}
+
+/* |A x - b| / |b| in the largest norm, by a plain product in long double */
+static PetscReal Residual(const Problem *q, const PetscReal *x, const PetscReal *b)
+{
+  const PetscInt n = 3 * q->p.nb;
+  long double   *y;
+  PetscReal     *z, d;
+
+  OK(PetscCalloc2(n, &y, n, &z));
+  for (PetscInt i = 0; i < q->p.nb; i++)
+    for (PetscInt k = q->ia[i]; k < q->ia[i + 1]; k++)
+      for (PetscInt r = 0; r < 3; r++)
+        for (PetscInt c = 0; c < 3; c++) {
+          const PetscInt u = 3 * i + r, v = 3 * q->ja[k] + c;
+
+          if (v >= u) y[u] += (long double)q->a[9 * k + r + 3 * c] * x[v];
+          if (v > u) y[v] += (long double)q->a[9 * k + r + 3 * c] * x[u];
+        }
+  for (PetscInt i = 0; i < n; i++) z[i] = (PetscReal)y[i];
+  d = Difference(n, z, b);
+  OK(PetscFree2(y, z));
+  return d;
+}
+
+/* Makes it indefinite, well away from singular: the first third of the nodes changes the sign of its diagonal and grows */
+static void MakeIndefinite(Problem *q)
+{
+  for (PetscInt i = 0; i < PetscMax(1, q->p.nb / 3); i++)
+    for (PetscInt r = 0; r < 3; r++) q->a[9 * q->ia[i] + 4 * r] = -20 - q->a[9 * q->ia[i] + 4 * r];
+}
+
+static void test_small_dense(void **state)
+{
+  const PetscInt cells[4][3] = {{1, 1, 1}, {2, 1, 3}, {3, 5, 5}, {1, 9, 1}};
+
+  (void)state;
+  for (int m = 0; m < 4; m++) {
+    Problem    q;
+    Factor     f;
+    PetscReal *b, *x, *y;
+    PetscBool  definite;
+    PetscInt   n;
+    PetscInt64 nz;
+
+    OK(ProblemCreate(cells[m], m == 3 ? PETSC_TRUE : PETSC_FALSE, 0.1, 3 + m, &q));
+    n = 3 * q.p.nb;
+    b = RandomArray(n, 5);
+    OK(PetscMalloc2(n, &x, n, &y));
+    DenseApply(&q, PETSC_TRUE, b, y);
+    OK(FactorCreate(&q.p, &f));
+    OK(FactorSetValues(f, q.a, &definite));
+    assert_int_equal(definite, PETSC_TRUE);
+    for (size_t w = 0; w < PETSC_STATIC_ARRAY_LENGTH(widths); w++) {
+      OK(FactorSetSIMD(f, widths[w]));
+      memcpy(x, b, n * sizeof(*x));
+      OK(FactorSolve(f, 1, x));
+      assert_true(Difference(n, x, y) < 1e-12);
+    }
+    OK(FactorGetInfo(f, &nz, NULL, NULL));
+    assert_true(nz >= 6 * q.ia[q.p.nb] && nz <= n * (PetscInt64)(n + 1) / 2);
+    OK(FactorDestroy(&f));
+    OK(PetscFree2(x, y));
+    OK(PetscFree(b));
+    OK(ProblemDestroy(&q));
+  }
+}
+
+static void test_mid_residual_and_lanes(void **state)
+{
+  const PetscInt cells[2][3] = {{12, 16, 3}, {6, 7, 8}}, lanes[] = {8, 24, 40};
+
+  (void)state;
+  for (int m = 0; m < 2; m++) {
+    Problem    q;
+    Factor     f;
+    PetscInt   n;
+    PetscReal *b;
+
+    OK(ProblemCreate(cells[m], m ? PETSC_FALSE : PETSC_TRUE, 0.1, 7, &q));
+    n = 3 * q.p.nb;
+    b = RandomArray((size_t)n * 40, 9);
+    OK(FactorCreate(&q.p, &f));
+    OK(FactorSetValues(f, q.a, NULL));
+    for (size_t w = 0; w < PETSC_STATIC_ARRAY_LENGTH(widths); w++) {
+      PetscReal *one, *x, *lane;
+
+      OK(FactorSetSIMD(f, widths[w]));
+      OK(PetscMalloc3(n, &one, n, &lane, (size_t)n * 40, &x));
+      memcpy(one, b, n * sizeof(*one));
+      OK(FactorSolve(f, 1, one));
+      assert_true(Residual(&q, one, b) < 1e-12);
+      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(lanes); k++) {
+        const PetscInt s = lanes[k];
+
+        memcpy(x, b, (size_t)n * s * sizeof(*x));
+        OK(FactorSolve(f, s, x));
+        for (PetscInt l = 0; l < s; l++) {
+          for (PetscInt i = 0; i < n; i++) one[i] = b[(size_t)i * s + l];
+          OK(FactorSolve(f, 1, one));
+          for (PetscInt i = 0; i < n; i++) lane[i] = x[(size_t)i * s + l];
+          assert_true(Difference(n, lane, one) < 1e-13);
+        }
+      }
+      OK(PetscFree3(one, lane, x));
+    }
+    OK(FactorDestroy(&f));
+    OK(PetscFree(b));
+    OK(ProblemDestroy(&q));
+  }
+}
+
+/* A changed lane (even NaN) leaves the bits of all others; a lane has the same bits wherever it stands */
+static void test_lanes_independent(void **state)
+{
+  const PetscInt cells[3] = {3, 4, 3}, s = 24;
+  Problem        q;
+  Factor         f;
+  PetscInt       n;
+  PetscReal     *b, *x, *y, *kx, *ky;
+
+  (void)state;
+  OK(ProblemCreate(cells, PETSC_FALSE, 0.1, 11, &q));
+  n = 3 * q.p.nb;
+  b = RandomArray((size_t)n * s, 13);
+  OK(PetscMalloc4(n * s, &x, n * s, &y, n * s, &kx, n * s, &ky));
+  OK(FactorCreate(&q.p, &f));
+  OK(FactorSetValues(f, q.a, NULL));
+  for (size_t w = 0; w < PETSC_STATIC_ARRAY_LENGTH(widths); w++) {
+    OK(FactorSetSIMD(f, widths[w]));
+    for (PetscInt l = 0; l < s; l += 5) {
+      const PetscReal *cx = x, *cy = y;
+
+      for (PetscInt i = 0; i < n; i++) b[i * s + (l + 7) % s] = b[i * s + l]; /* the same right-hand side in two lanes */
+      memcpy(x, b, n * s * sizeof(*x));
+      memcpy(y, b, n * s * sizeof(*y));
+      for (PetscInt i = 0; i < n; i++) y[i * s + l] = i % 2 ? (PetscReal)INFINITY : 1e30 * i;
+      OK(BlockProduct_Private(&q.p, q.a, widths[w], s, 1, &cx, &kx));
+      OK(BlockProduct_Private(&q.p, q.a, widths[w], s, 1, &cy, &ky));
+      OK(FactorSolve(f, s, x));
+      OK(FactorSolve(f, s, y));
+      for (PetscInt i = 0; i < n; i++) {
+        assert_true(x[i * s + l] == x[i * s + (l + 7) % s]);
+        assert_true(kx[i * s + l] == kx[i * s + (l + 7) % s]);
+        for (PetscInt j = 0; j < s; j++)
+          if (j != l) assert_true(!memcmp(&x[i * s + j], &y[i * s + j], sizeof(*x)) && !memcmp(&kx[i * s + j], &ky[i * s + j], sizeof(*x)));
+      }
+    }
+  }
+  OK(FactorDestroy(&f));
+  OK(PetscFree4(x, y, kx, ky));
+  OK(PetscFree(b));
+  OK(ProblemDestroy(&q));
+}
+
+static void test_indefinite_and_back(void **state)
+{
+  const PetscInt cells[3][3] = {{2, 3, 2}, {1, 1, 1}, {6, 8, 3}};
+
+  (void)state;
+  for (int m = 0; m < 3; m++) {
+    Problem    q, g;
+    Factor     f;
+    PetscReal *b, *x;
+    PetscBool  definite;
+    PetscInt   n, numeric, indefinite, count[5] = {0, 1, 2, 2, 3};
+
+    OK(ProblemCreate(cells[m], PETSC_FALSE, 0.1, 17, &q));
+    OK(ProblemCreate(cells[m], PETSC_FALSE, 0.1, 17, &g));
+    MakeIndefinite(&g);
+    n = 3 * q.p.nb;
+    b = RandomArray(8 * n, 19);
+    OK(PetscMalloc1(8 * n, &x));
+    OK(FactorCreate(&q.p, &f));
+    for (PetscInt k = 0; k < 5; k++) { /* definite, indefinite, indefinite, definite, indefinite */
+      const PetscBool def = k == 0 || k == 3 ? PETSC_TRUE : PETSC_FALSE;
+      const Problem  *c   = def ? &q : &g;
+
+      if (!def)
+        for (PetscInt i = 0; i < 9 * g.ia[g.p.nb]; i++) g.a[i] *= 1.5; /* new values each time */
+      OK(FactorSetValues(f, c->a, &definite));
+      assert_int_equal(definite, def);
+      OK(FactorGetInfo(f, NULL, &numeric, &indefinite));
+      assert_int_equal(numeric, k + 1);
+      assert_int_equal(indefinite, count[k]);
+      memcpy(x, b, n * sizeof(*x));
+      OK(FactorSolve(f, 1, x));
+      assert_true(Residual(c, x, b) < 1e-10);
+      memcpy(x, b, 8 * n * sizeof(*x));
+      OK(FactorSolve(f, 8, x));
+      for (PetscInt l = 0; l < 8; l++) {
+        PetscReal *u, *v;
+
+        OK(PetscMalloc2(n, &u, n, &v));
+        for (PetscInt i = 0; i < n; i++) {
+          u[i] = x[8 * i + l];
+          v[i] = b[8 * i + l];
+        }
+        assert_true(Residual(c, u, v) < 1e-10);
+        OK(PetscFree2(u, v));
+      }
+    }
+    OK(FactorDestroy(&f));
+    OK(PetscFree(x));
+    OK(PetscFree(b));
+    OK(ProblemDestroy(&q));
+    OK(ProblemDestroy(&g));
+  }
+}
+
+/* New values replace the old ones wholly: the same bits as a fresh factor */
+static void test_refactor(void **state)
+{
+  const PetscInt cells[3] = {4, 6, 2};
+  Problem        q[2];
+  Factor         f, g;
+  PetscReal     *b, *x, *y;
+  PetscInt       n;
+
+  (void)state;
+  for (int k = 0; k < 2; k++) OK(ProblemCreate(cells, PETSC_TRUE, 0.1, 23 + k, &q[k]));
+  n = 3 * q[0].p.nb;
+  b = RandomArray(n, 29);
+  OK(PetscMalloc2(n, &x, n, &y));
+  OK(FactorCreate(&q[0].p, &f));
+  for (int k = 0; k < 4; k++) {
+    OK(FactorSetValues(f, q[k % 2].a, NULL));
+    OK(FactorCreate(&q[k % 2].p, &g));
+    OK(FactorSetValues(g, q[k % 2].a, NULL));
+    memcpy(x, b, n * sizeof(*x));
+    memcpy(y, b, n * sizeof(*y));
+    OK(FactorSolve(f, 1, x));
+    OK(FactorSolve(g, 1, y));
+    assert_true(Residual(&q[k % 2], x, b) < 1e-12);
+    assert_memory_equal(x, y, n * sizeof(*x));
+    OK(FactorDestroy(&g));
+  }
+  OK(FactorDestroy(&f));
+  OK(PetscFree2(x, y));
+  OK(PetscFree(b));
+  for (int k = 0; k < 2; k++) OK(ProblemDestroy(&q[k]));
+}
+
+/* One block, by Cramer's rule; the lower triangle of the diagonal block is not read */
+static void test_one_block(void **state)
+{
+  const PetscInt   ia[2] = {0, 1}, ja[1] = {0};
+  const BlockPattern p = {1, ia, ja};
+  const PetscReal  a[9] = {4, 99, 99, 1, 3, 99, 0.5, -1, 5}; /* by columns: A = [4 1 .5; 1 3 -1; .5 -1 5] */
+  const PetscReal  b[3] = {1, 2, 3}, det = 4 * (15 - 1) - 1 * (5 + 0.5) + 0.5 * (-1 - 1.5);
+  const PetscReal  e[3] = {(1 * (15 - 1) - 1 * (2 * 5 + 3) + 0.5 * (-2 - 9)) / det, (4 * (2 * 5 + 3) - 1 * (5 + 0.5) + 0.5 * (3 - 1)) / det, (4 * (9 + 2) - 1 * (3 - 1) + 1 * (-1 - 1.5)) / det};
+  PetscReal        x[3], x8[24], y[3], *py = y;
+  const PetscReal *px = x;
+  Factor           f;
+  PetscInt64       nz;
+
+  (void)state;
+  OK(FactorCreate(&p, &f));
+  OK(FactorSetValues(f, a, NULL));
+  memcpy(x, b, sizeof(b));
+  OK(FactorSolve(f, 1, x));
+  assert_true(Difference(3, x, e) < 1e-15);
+  OK(BlockProduct(&p, a, 1, 1, &px, &py));
+  assert_true(Difference(3, y, b) < 1e-15);
+  for (int i = 0; i < 24; i++) x8[i] = b[i / 8] * (i % 8);
+  OK(FactorSolve(f, 8, x8));
+  for (int i = 0; i < 24; i++) assert_true(PetscAbsReal(x8[i] - e[i / 8] * (i % 8)) < 1e-14);
+  OK(FactorGetInfo(f, &nz, NULL, NULL));
+  assert_int_equal(nz, 6);
+  OK(FactorDestroy(&f));
+}
+
+/* Refused with an error, never NaN: zero matrix, a node of zeros, a floating body's stiffness (kernel: translations), not finite.
+   The same factor then takes good values. */
+static void test_singular(void **state)
+{
+  const PetscInt cells[3] = {3, 3, 2};
+
+  (void)state;
+  for (int kind = 0; kind < 4; kind++) {
+    Problem    q;
+    Factor     f;
+    PetscReal *b, *x, *a;
+    PetscInt   n, nz;
+    PetscBool  definite;
+
+    OK(ProblemCreate(cells, PETSC_FALSE, 0.1, 31, &q));
+    n  = 3 * q.p.nb;
+    nz = 9 * q.ia[q.p.nb];
+    b  = RandomArray(n, 37);
+    OK(PetscMalloc2(n, &x, nz, &a));
+    memcpy(a, q.a, nz * sizeof(*a));
+    memcpy(x, b, n * sizeof(*x));
+    if (kind == 0 || kind == 2) memset(a, 0, nz * sizeof(*a));
+    for (PetscInt i = 0; i < q.p.nb; i++) {
+      for (PetscInt k = q.ia[i]; k < q.ia[i + 1]; k++) {
+        if (kind == 1 && (i == 5 || q.ja[k] == 5)) memset(a + 9 * k, 0, 9 * sizeof(*a));
+        for (PetscInt r = 0; r < 3 && kind == 2 && k > q.ia[i]; r++) { /* springs between neighbours: rows sum to zero */
+          const PetscReal s = 1e6 * (1 + 0.1 * ((k * 37 + r) % 11));
+
+          a[9 * k + 4 * r] = -s;
+          a[9 * q.ia[i] + 4 * r] += s;
+          a[9 * q.ia[q.ja[k]] + 4 * r] += s;
+        }
+      }
+    }
+    if (kind == 3) a[9 * q.ia[4] + 9 + 1] = (PetscReal)INFINITY;
+    OK(FactorCreate(&q.p, &f));
+    OK(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    assert_int_equal(FactorSolve(f, 1, x), PETSC_ERR_ARG_WRONGSTATE); /* before any values */
+    assert_int_equal(FactorSetValues(f, a, NULL), kind == 3 ? PETSC_ERR_FP : PETSC_ERR_MAT_LU_ZRPVT);
+    assert_int_equal(FactorSolve(f, 1, x), PETSC_ERR_ARG_WRONGSTATE);
+    OK(PetscPopErrorHandler());
+    assert_memory_equal(x, b, n * sizeof(*x));
+    OK(FactorSetValues(f, q.a, &definite));
+    assert_int_equal(definite, PETSC_TRUE);
+    OK(FactorSolve(f, 1, x));
+    assert_true(Residual(&q, x, b) < 1e-12);
+    OK(FactorDestroy(&f));
+    OK(PetscFree2(x, a));
+    OK(PetscFree(b));
+    OK(ProblemDestroy(&q));
+  }
+}
+
+/* Units do not matter: a stiff problem with dofs scaled over twelve decades is not taken for singular */
+static void test_scaling(void **state)
+{
+  const PetscInt cells[3] = {3, 4, 2};
+  Problem        q;
+  Factor         f;
+  PetscReal     *b, *x, *y;
+  PetscInt       n;
+  PetscBool      definite;
+
+  (void)state;
+  OK(ProblemCreate(cells, PETSC_FALSE, 0.1, 41, &q));
+  n = 3 * q.p.nb;
+  b = RandomArray(n, 43);
+  OK(PetscMalloc2(n, &x, n, &y));
+  DenseApply(&q, PETSC_TRUE, b, y);
+#define SCALE(d) PetscPowReal(10, (PetscReal)((d) % 13))
+  for (PetscInt i = 0; i < q.p.nb; i++)
+    for (PetscInt k = q.ia[i]; k < q.ia[i + 1]; k++)
+      for (PetscInt r = 0; r < 3; r++)
+        for (PetscInt c = 0; c < 3; c++) q.a[9 * k + r + 3 * c] *= SCALE(3 * i + r) * SCALE(3 * q.ja[k] + c);
+  for (PetscInt i = 0; i < n; i++) x[i] = b[i] * SCALE(i);
+  OK(FactorCreate(&q.p, &f));
+  OK(FactorSetValues(f, q.a, &definite));
+  assert_int_equal(definite, PETSC_TRUE);
+  OK(FactorSolve(f, 1, x));
+  for (PetscInt i = 0; i < n; i++) x[i] *= SCALE(i);
+  assert_true(Difference(n, x, y) < 1e-11);
+#undef SCALE
+  OK(FactorDestroy(&f));
+  OK(PetscFree2(x, y));
+  OK(PetscFree(b));
+  OK(ProblemDestroy(&q));
+}
+
+static void test_product(void **state)
+{
+  const PetscInt cells[2][3] = {{2, 5, 3}, {1, 1, 1}}, lanes[] = {1, 8, 24, 40};
+
+  (void)state;
+  for (int m = 0; m < 2; m++) {
+    Problem    q;
+    PetscReal *x[4], *y[4], *z[4], *u, *v;
+    PetscInt   n;
+
+    OK(ProblemCreate(cells[m], PETSC_FALSE, 0.1, 47, &q));
+    n = 3 * q.p.nb;
+    OK(PetscMalloc2(n, &u, n, &v));
+    for (int c = 0; c < 4; c++) {
+      x[c] = RandomArray((size_t)n * 40, 53 + c);
+      OK(PetscMalloc2((size_t)n * 40, &y[c], (size_t)n * 40, &z[c]));
+    }
+    for (size_t w = 0; w < PETSC_STATIC_ARRAY_LENGTH(widths); w++) {
+      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(lanes); k++) {
+        const PetscInt         s = lanes[k];
+        const size_t           bytes = (size_t)n * s * sizeof(**y);
+        const PetscReal *const cx[4] = {x[0], x[1], x[2], x[3]};
+
+        for (int c = 0; c < 4; c++) memset(y[c], 0xff, bytes); /* NaN: y is written, not added to */
+        for (int c = 0; c < 4; c++) OK(BlockProduct_Private(&q.p, q.a, widths[w], s, 1, &cx[c], &y[c]));
+        for (int c = 0; c < 4; c++) {
+          for (PetscInt l = 0; l < s; l += 7) {
+            for (PetscInt i = 0; i < n; i++) u[i] = x[c][i * s + l];
+            DenseApply(&q, PETSC_FALSE, u, v);
+            for (PetscInt i = 0; i < n; i++) u[i] = y[c][i * s + l];
+            assert_true(Difference(n, u, v) < 1e-14);
+          }
+        }
+        for (int ncol = 2; ncol <= 4; ncol++) {
+          for (int c = 0; c < 4; c++) memset(z[c], 0xff, bytes);
+          OK(BlockProduct_Private(&q.p, q.a, widths[w], s, ncol, cx, z));
+          for (int c = 0; c < ncol; c++) assert_memory_equal(y[c], z[c], bytes);
+        }
+      }
+    }
+    for (int c = 0; c < 4; c++) {
+      OK(PetscFree(x[c]));
+      OK(PetscFree2(y[c], z[c]));
+    }
+    OK(PetscFree2(u, v));
+    OK(ProblemDestroy(&q));
+  }
+}
+
+static void test_wrong_arguments(void **state)
+{
+  const PetscInt     ia[3] = {0, 2, 3}, ja[3] = {0, 1, 1}, wrong[3] = {1, 0, 1}, outside[3] = {0, 2, 1};
+  const BlockPattern p = {2, ia, ja}, p1 = {2, ia, wrong}, p2 = {2, ia, outside};
+  PetscReal          a[27] = {0}, x[8 * 6] = {0}, *px = x;
+  const PetscReal   *cx = x;
+  Factor             f, g;
+
+  (void)state;
+  for (int r = 0; r < 3; r++) a[4 * r] = a[18 + 4 * r] = 2;
+  OK(FactorCreate(&p, &f));
+  OK(FactorSetValues(f, a, NULL));
+  OK(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  assert_int_equal(FactorCreate(&p1, &g), PETSC_ERR_ARG_WRONG);
+  assert_int_equal(FactorCreate(&p2, &g), PETSC_ERR_ARG_WRONG);
+  assert_int_equal(FactorSolve(f, 4, x), PETSC_ERR_ARG_SIZ);
+  assert_int_equal(BlockProduct(&p, a, 12, 1, &cx, &px), PETSC_ERR_ARG_SIZ);
+  assert_int_equal(BlockProduct(&p, a, 1, 1, &cx, &px), PETSC_ERR_ARG_IDN);
+  assert_int_equal(FactorSetSIMD(f, 3), PETSC_ERR_ARG_OUTOFRANGE);
+  OK(PetscPopErrorHandler());
+  OK(FactorDestroy(&f));
+}
+
+int main(int argc, char **argv)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_small_dense),         cmocka_unit_test(test_mid_residual_and_lanes), cmocka_unit_test(test_lanes_independent),
+    cmocka_unit_test(test_indefinite_and_back), cmocka_unit_test(test_refactor),               cmocka_unit_test(test_one_block),
+    cmocka_unit_test(test_singular),            cmocka_unit_test(test_scaling),                cmocka_unit_test(test_product),
+    cmocka_unit_test(test_wrong_arguments),
+  };
+  int failed;
+
+  if (PetscInitialize(&argc, &argv, NULL, NULL)) return 1;
+  failed = cmocka_run_group_tests(tests, NULL, NULL);
+  return PetscFinalize() || failed ? 1 : 0;
+}
