@@ -373,15 +373,12 @@ static PetscErrorCode RunResultsCreate_Private(Run *run, const char file[], Pets
   PetscFunctionBeginUser;
   PetscCall(PetscCalloc1(model->nbody, &bodies));
   for (PetscInt i = 0; i < model->nbody; i++) {
-    Body        body = model->body[i];
-    PetscInt    code = 0;
-    const char *all[] = {"obstacle", "rigid", "bc", "tl"};
+    Body body = model->body[i];
 
-    while (code < 3 && strcmp(all[code], body->formulation)) code++;
     bodies[i].id          = body->id;
     bodies[i].name        = body->name;
     bodies[i].mesh        = body->part->mesh;
-    bodies[i].formulation = (int)code;
+    bodies[i].formulation = model->domain[i]->batch->ops->code;
     PetscCall(PetscArraycpy(bodies[i].rotation, body->rotation, 9));
     PetscCall(PetscArraycpy(bodies[i].shift, body->shift, 3));
   }

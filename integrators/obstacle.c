@@ -77,7 +77,7 @@ static PetscErrorCode ObstacleStress_Private(Batch batch, PetscInt d, PetscInt e
 }
 
 const FormulationOps FormulationObstacle = {
-  .name = "obstacle", .help = "obstacle: no unknowns, at rest or in prescribed motion", .unknowns = PETSC_FALSE, .setup = ObstacleSetUp_Private, .start = ObstacleStart_Private,
+  .name = "obstacle", .help = "obstacle: no unknowns, at rest or in prescribed motion", .code = 0, .setup = ObstacleSetUp_Private, .start = ObstacleStart_Private,
   .predict = ObstacleNothing_Private, .linearize = ObstacleNothing_Private, .solve = ObstacleSolve_Private, .correct = ObstacleNothing_Private, .energies = ObstacleNothing_Private,
   .point = ObstaclePoint_Private, .stress = ObstacleStress_Private,
 };
