@@ -1,0 +1,44 @@
+/* auto: the default. Sweeps while they are quick, then the proximal Newton method, which calls the interior-point method for help. */
+#include "dual_impl.h"
+#include <petsc/private/snesimpl.h>
+
+static PetscErrorCode AutoKernel_Private(SNES snes, Dual d, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
+{
+  ProxOptions     o   = ProxDefaults;
+  const PetscReal tol = DualTolerance_Private(d, snes);
+
+  PetscFunctionBegin;
+  o.tol    = tol;
+  o.max_it = snes->max_its;
+  if (report->merit <= tol) PetscFunctionReturn(0);
+  if (!d->system->matfree) PetscCall(NlgsWarmUp(d->nlgs, d->system, tol, r, u, report, monitor));
+  if (!(report->merit <= tol)) PetscCall(ProxSolve(d->newton, d->nlgs, d->system, &o, r, u, report, monitor));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SNESSolve_Auto(SNES snes)
+{
+  PetscFunctionBegin;
+  PetscCall(DualSNESSolve_Private(snes, AutoKernel_Private));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SNESView_Auto(SNES snes, PetscViewer viewer)
+{
+  PetscBool ascii;
+
+  PetscFunctionBegin;
+  (void)snes;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (ascii) PetscCall(PetscViewerASCIIPrintf(viewer, "  sweeps while they are quick, then proximal Newton, with help of the interior-point method\n"));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode SNESCreate_Auto(SNES snes)
+{
+  PetscFunctionBegin;
+  PetscCall(DualSNESCreate_Private(snes, 1000));
+  snes->ops->solve = SNESSolve_Auto;
+  snes->ops->view  = SNESView_Auto;
+  PetscFunctionReturn(0);
+}

@@ -1,0 +1,96 @@
+/* The exact solver of one contact with Coulomb friction: open, stick, or slip by a secular equation for the multiplier of the disk. */
+#include "cone.h"
+
+void OneContactSetUp(const PetscReal *w, OneContact *one)
+{
+  const PetscReal trace = w[0] + w[4] + w[8];
+  PetscReal       a[9];
+
+  for (PetscInt k = 0; k < 9; k++) a[k] = w[k];
+  one->shift = one->lambda = 0;
+  for (PetscInt pass = 0; pass < 2; pass++) {
+    one->n     = 1 / a[0];
+    one->tn[0] = a[1] * one->n;
+    one->tn[1] = a[2] * one->n;
+    one->nt[0] = a[3] * one->n;
+    one->nt[1] = a[6] * one->n;
+    one->s00   = a[4] - one->tn[0] * a[3];
+    one->s01   = a[7] - one->tn[0] * a[6];
+    one->s10   = a[5] - one->tn[1] * a[3];
+    one->s11   = a[8] - one->tn[1] * a[6];
+    one->tr    = one->s00 + one->s11;
+    one->det   = one->s00 * one->s11 - one->s01 * one->s10;
+    if (a[0] > 1e-9 * trace && one->tr > 1e-9 * trace && one->det > 1e-12 * one->tr * one->tr) return;
+    /* singular: a proximal term, whose fixed point is a solution of the problem without it */
+    one->shift = 1e-3 * trace / 3;
+    for (PetscInt c = 0; c < 3; c++) a[4 * c] = w[4 * c] + one->shift;
+  }
+}
+
+/* r_T = -(S + lambda I)^-1 c, r_N, and g = mu r_N / |r_T| - 1 with its derivative */
+static inline PetscReal Slip_Private(const OneContact *one, PetscReal mu, PetscReal bn, const PetscReal c[2], PetscReal lambda, PetscReal r[3], PetscReal *slope)
+{
+  const PetscReal d = 1 / (one->det + lambda * (one->tr + lambda)), s00 = one->s00 + lambda, s11 = one->s11 + lambda;
+  PetscReal       z[2], t2, t;
+
+  r[1] = -d * (s11 * c[0] - one->s01 * c[1]);
+  r[2] = -d * (s00 * c[1] - one->s10 * c[0]);
+  r[0] = -(one->n * bn + one->nt[0] * r[1] + one->nt[1] * r[2]);
+  z[0] = d * (s11 * r[1] - one->s01 * r[2]);
+  z[1] = d * (s00 * r[2] - one->s10 * r[1]);
+  t2   = r[1] * r[1] + r[2] * r[2];
+  t    = PetscSqrtReal(t2);
+  *slope = mu / t * (one->nt[0] * z[0] + one->nt[1] * z[1] + r[0] * (r[1] * z[0] + r[2] * z[1]) / t2);
+  return mu * r[0] / t - 1;
+}
+
+void OneContactSolve(OneContact *one, PetscReal mu, const PetscReal b0[3], const PetscReal old[3], PetscReal r[3])
+{
+  const PetscReal b[3] = {b0[0] - one->shift * old[0], b0[1] - one->shift * old[1], b0[2] - one->shift * old[2]};
+  PetscReal       c[2], lambda, low = 0, high = PETSC_INFINITY, t;
+
+  if (b[0] >= 0) {
+    r[0] = r[1] = r[2] = 0;
+    return;
+  }
+  if (mu == 0) {
+    r[0] = -one->n * b[0];
+    r[1] = r[2] = 0;
+    return;
+  }
+  c[0] = b[1] - one->tn[0] * b[0];
+  c[1] = b[2] - one->tn[1] * b[0];
+  if (one->det > 0 && one->tr > 0) {
+    r[1] = -(one->s11 * c[0] - one->s01 * c[1]) / one->det;
+    r[2] = -(one->s00 * c[1] - one->s10 * c[0]) / one->det;
+    r[0] = -(one->n * b[0] + one->nt[0] * r[1] + one->nt[1] * r[2]);
+    if (r[0] > 0 && r[1] * r[1] + r[2] * r[2] <= mu * mu * r[0] * r[0]) return;
+  } else { /* S is positive definite only from here on */
+    low = 0.5 * (PetscSqrtReal(PetscMax(one->tr * one->tr - 4 * one->det, 0)) - one->tr);
+    low = PetscMax(low, 0);
+  }
+  if (c[0] == 0 && c[1] == 0) {
+    r[0] = -one->n * b[0];
+    r[1] = r[2] = 0;
+    return;
+  }
+  lambda = one->lambda > low ? one->lambda : low + 0.1 * PetscAbsReal(one->tr);
+  for (PetscInt it = 0; it < 100; it++) {
+    PetscReal       slope, next;
+    const PetscReal g = Slip_Private(one, mu, b[0], c, lambda, r, &slope);
+
+    if (PetscAbsReal(g) <= 4 * PETSC_MACHINE_EPSILON) break;
+    if (g > 0) high = lambda;
+    else low = lambda;
+    next = lambda - g / slope;
+    if (!(next > low && next < high)) next = high < PETSC_INFINITY ? 0.5 * (low + high) : 4 * lambda;
+    if (PetscAbsReal(next - lambda) <= 4 * PETSC_MACHINE_EPSILON * lambda) break;
+    lambda = next;
+  }
+  one->lambda = lambda;
+  t           = PetscSqrtReal(r[1] * r[1] + r[2] * r[2]);
+  if (t > 0) { /* on the cone to the last bit, whatever the search left */
+    r[1] *= mu * r[0] / t;
+    r[2] *= mu * r[0] / t;
+  }
+}

@@ -1,0 +1,42 @@
+/* Small kernels of frictional contact: four numbers at once, the cone, the problem of one contact. */
+#pragma once
+#include <petscsys.h>
+
+typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
+
+#define FourLoad(p) (*(const Four *)(p))
+
+/* a += W r with a block by columns; reads one number past the block and computes a fourth component that means nothing */
+static inline __attribute__((always_inline)) void BlockAddMult(const PetscReal *w, const PetscReal *r, Four *a)
+{
+  *a += FourLoad(w) * r[0] + FourLoad(w + 3) * r[1] + FourLoad(w + 6) * r[2];
+}
+
+/* Nearest point of |x_T| <= mu x_N */
+static inline void ConeProject(PetscReal mu, PetscReal x[3])
+{
+  const PetscReal t = PetscSqrtReal(x[1] * x[1] + x[2] * x[2]);
+
+  if (t <= mu * x[0]) return;
+  if (mu * t <= -x[0]) x[0] = x[1] = x[2] = 0;
+  else {
+    const PetscReal n = (x[0] + mu * t) / (1 + mu * mu), f = mu * n / t;
+
+    x[0] = n;
+    x[1] *= f;
+    x[2] *= f;
+  }
+}
+
+/* What the one-contact problem needs of its block W_ii, made once: the normal is eliminated from the tangents, S = W_TT - W_TN W_NT / W_NN. */
+typedef struct {
+  PetscReal n;                      /* 1 / W_NN */
+  PetscReal tn[2], nt[2];           /* W_TN / W_NN, W_NT / W_NN */
+  PetscReal s00, s01, s10, s11, tr, det;
+  PetscReal shift;                  /* added to the diagonal where W_ii is (nearly) singular */
+  PetscReal lambda;                 /* of the last slip, where the next search starts */
+} OneContact;
+
+PETSC_EXTERN void OneContactSetUp(const PetscReal *w, OneContact *one);
+/* r of u = W_ii r + b under the cone of friction mu; old: r before (used where W_ii is singular) */
+PETSC_EXTERN void OneContactSolve(OneContact *one, PetscReal mu, const PetscReal b[3], const PetscReal old[3], PetscReal r[3]);

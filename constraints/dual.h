@@ -1,0 +1,37 @@
+/* Dual: the constraint problem of a step, U = W R + B with a law for every Row, solved by a SNES. R is an impulse, U a relative velocity.
+   Ranks give rows; islands of rows that are coupled are gathered, each on one rank, and solved there, unless they are too large for that. */
+#pragma once
+#include <petscsnes.h>
+#include "prox.h"
+
+/* The law of one block of 1 to 3 rows: normal first, then two tangents. */
+typedef struct {
+  Relation  relation;
+  PetscInt  rows;
+  PetscReal friction; /* of cones; PETSC_INFINITY makes a cone RELATION_STICK */
+  PetscReal cohesion; /* impulse that the contact can pull with, along its normal */
+  PetscReal lower, upper;
+} Row;
+
+typedef enum { DUAL_MERIT_ENERGY, DUAL_MERIT_FCLIB } DualMerit;
+
+typedef struct _p_Dual *Dual;
+PETSC_EXTERN PetscErrorCode DualCreate(MPI_Comm comm, Dual *dual);
+PETSC_EXTERN PetscErrorCode DualDestroy(Dual *dual);
+PETSC_EXTERN PetscErrorCode DualSetMerit(Dual dual, DualMerit merit);
+/* Reads -dual_*; the SNES (-snes_*) reads its own when it is made, at the first solve. */
+PETSC_EXTERN PetscErrorCode DualSetFromOptions(Dual dual);
+/* Collective. This rank's n blocks (numbered on from the rank before): block rows of W with global columns, ascending, the diagonal among
+   them; values 3x3 by columns, rows and columns that a block does not have are ignored. b: 3 per block. The arrays are copied.
+   -dual_mat_type free: only products with W and its diagonal blocks are used, as if it were known by products only. */
+PETSC_EXTERN PetscErrorCode DualSetProblem(Dual dual, PetscInt n, const PetscInt ptr[], const PetscInt col[], const PetscReal w[], const PetscReal b[], const Row row[]);
+/* Collective. R: start and solution, U: the velocities, 3 per block of DualSetProblem(). Whatever the solver says, the merit of what is
+   given back decides about the reason. Not converged: the best R that was met. */
+PETSC_EXTERN PetscErrorCode DualSolve(Dual dual, PetscReal R[], PetscReal U[], SNESConvergedReason *reason);
+/* Of the last solve, over all ranks; iterations: sweeps, Newton solves and interior-point steps, or those of PETSc's types */
+PETSC_EXTERN PetscErrorCode DualGetReport(Dual dual, SolveReport *report, PetscInt *iterations);
+PETSC_EXTERN PetscErrorCode DualGetSNES(Dual dual, SNES *snes);
+/* Sizes, friction, islands, rank estimate, and the residual of each part of the law at the last solution (-dual_view) */
+PETSC_EXTERN PetscErrorCode DualView(Dual dual, PetscViewer viewer);
+
+PETSC_EXTERN PetscErrorCode SNESRegisterAshlar(void);

@@ -1,0 +1,412 @@
+/* Dual and SNES: function, generalized Jacobian, the one merit that every type is judged by, and what types of ours have in common. */
+#include "dual_impl.h"
+#include <petsc/private/snesimpl.h>
+
+PetscErrorCode DualFromSNES_Private(SNES snes, Dual *dual)
+{
+  PetscErrorCode (*fn)(SNES, Vec, Vec, void *);
+  void *ctx;
+
+  PetscFunctionBegin;
+  PetscCall(SNESGetFunction(snes, NULL, &fn, &ctx));
+  PetscCheck(fn == DualFunction_Private, PetscObjectComm((PetscObject)snes), PETSC_ERR_ARG_WRONGSTATE, "SNES type %s solves constraint problems only", ((PetscObject)snes)->type_name);
+  *dual = (Dual)ctx;
+  PetscFunctionReturn(0);
+}
+
+/* F = (r - P(r - rho u^)) / sqrt(rho): its norm by the merit's scale is the merit */
+PetscErrorCode DualFunction_Private(SNES snes, Vec x, Vec f, void *ctx)
+{
+  Dual             d = (Dual)ctx;
+  System           s = d->system;
+  const PetscReal *r;
+  PetscReal       *a;
+
+  PetscFunctionBegin;
+  (void)snes;
+  PetscCall(VecGetArrayRead(x, &r));
+  PetscCall(DualEvaluate_Private(d, r, NULL));
+  PetscCall(VecGetArrayWrite(f, &a));
+  for (PetscInt i = 0; i < s->n; i++) {
+    const PetscReal scale = 1 / PetscSqrtReal(s->rho[i]);
+
+    SystemNaturalMap(s, i, s->rho[i], r + 3 * i, d->cu + 3 * i, a + 3 * i);
+    for (PetscInt c = 0; c < 3; c++) a[3 * i + c] *= scale;
+  }
+  PetscCall(VecRestoreArrayWrite(f, &a));
+  PetscCall(VecRestoreArrayRead(x, &r));
+  PetscFunctionReturn(0);
+}
+
+/* For variational inequalities (no friction): U itself */
+static PetscErrorCode DualVelocity_Private(SNES snes, Vec x, Vec f, void *ctx)
+{
+  Dual             d = (Dual)ctx;
+  const PetscReal *r;
+  PetscReal       *a;
+
+  PetscFunctionBegin;
+  (void)snes;
+  PetscCall(VecGetArrayRead(x, &r));
+  PetscCall(DualEvaluate_Private(d, r, NULL));
+  PetscCall(VecRestoreArrayRead(x, &r));
+  PetscCall(VecGetArrayWrite(f, &a));
+  PetscCall(PetscArraycpy(a, d->cu, 3 * d->system->n));
+  PetscCall(VecRestoreArrayWrite(f, &a));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode DualVelocityJacobian_Private(SNES snes, Vec x, Mat J, Mat P, void *ctx)
+{
+  PetscFunctionBegin; /* W, constant */
+  (void)snes, (void)x, (void)J, (void)P, (void)ctx;
+  PetscFunctionReturn(0);
+}
+
+/* Derivative of the projection that SystemNaturalMap() makes at x, by rows */
+static void ProjectionDerivative_Private(System s, PetscInt i, const PetscReal x[3], PetscReal D[9])
+{
+  const Relation  rel = (Relation)s->relation[i];
+  const PetscReal mu  = s->mu[i];
+  PetscReal       t;
+
+  for (PetscInt k = 0; k < 9; k++) D[k] = k % 4 ? 0 : 1;
+  if (rel == RELATION_INTERVAL && (x[0] <= s->lo[i] || x[0] >= s->hi[i])) D[0] = 0;
+  if (rel == RELATION_STICK && !(x[0] > 0)) D[0] = D[4] = D[8] = 0;
+  if (rel != RELATION_CONE) return;
+  t = PetscSqrtReal(x[1] * x[1] + x[2] * x[2]);
+  if (t <= mu * x[0]) return;
+  if (mu * t <= -x[0]) D[0] = D[4] = D[8] = 0;
+  else { /* n = (x_N + mu t) / (1 + mu^2), x_T -> mu n x_T / t */
+    const PetscReal c = 1 / (1 + mu * mu), n = c * (x[0] + mu * t), s0 = x[1] / t, s1 = x[2] / t, k = mu * n / t, l = mu * mu * c - k;
+
+    D[0] = c;
+    D[1] = c * mu * s0;
+    D[2] = c * mu * s1;
+    D[3] = mu * c * s0;
+    D[6] = mu * c * s1;
+    D[4] = k + l * s0 * s0;
+    D[5] = D[7] = l * s0 * s1;
+    D[8] = k + l * s1 * s1;
+  }
+}
+
+/* Row i of the generalized Jacobian: (I - D) + rho D (I + mu e_0 s^T) W, s = u_T / |u_T|; divided by sqrt(rho) */
+PetscErrorCode DualJacobian_Private(SNES snes, Vec vx, Mat J, Mat P, void *ctx)
+{
+  Dual             d = (Dual)ctx;
+  System           s = d->system;
+  const PetscReal *r;
+  PetscInt         first;
+
+  PetscFunctionBegin;
+  (void)snes, (void)J;
+  PetscCall(VecGetArrayRead(vx, &r));
+  PetscCall(DualEvaluate_Private(d, r, NULL));
+  PetscCall(MatGetOwnershipRange(P, &first, NULL));
+  first /= 3;
+  for (PetscInt i = 0; i < s->n; i++) {
+    const PetscReal *u = d->cu + 3 * i, rho = s->rho[i], t = PetscSqrtReal(u[1] * u[1] + u[2] * u[2]), mu = s->relation[i] == RELATION_CONE ? s->mu[i] : 0, scale = 1 / PetscSqrtReal(rho);
+    const PetscReal  x[3] = {r[3 * i] - rho * (u[0] + mu * t), r[3 * i + 1] - rho * u[1], r[3 * i + 2] - rho * u[2]};
+    PetscReal        D[9], M[9];
+
+    ProjectionDerivative_Private(s, i, x, D);
+    for (PetscInt a = 0; a < 3; a++) {
+      M[3 * a]     = rho * D[3 * a];
+      M[3 * a + 1] = rho * (D[3 * a + 1] + (t > 0 ? D[3 * a] * mu * u[1] / t : 0));
+      M[3 * a + 2] = rho * (D[3 * a + 2] + (t > 0 ? D[3 * a] * mu * u[2] / t : 0));
+    }
+    for (PetscInt k = s->ptr[i]; k < s->ptr[i + 1]; k++) {
+      const PetscReal *w = s->w + 9 * k;
+      PetscReal        v[9];
+      const PetscInt   row = first + i, col = first + s->col[k];
+
+      for (PetscInt a = 0; a < 3; a++)
+        for (PetscInt c = 0; c < 3; c++) v[3 * a + c] = scale * (M[3 * a] * w[3 * c] + M[3 * a + 1] * w[3 * c + 1] + M[3 * a + 2] * w[3 * c + 2] + (s->col[k] == i ? (a == c) - D[3 * a + c] : 0));
+      PetscCall(MatSetValuesBlocked(P, 1, &row, 1, &col, v, INSERT_VALUES));
+    }
+  }
+  PetscCall(VecRestoreArrayRead(vx, &r));
+  PetscCall(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode DualMeritAt_Private(SNES snes, Dual d, PetscReal *merit)
+{
+  const PetscReal *r;
+  Vec              x;
+
+  PetscFunctionBegin;
+  PetscCall(SNESGetSolution(snes, &x));
+  PetscCall(VecGetArrayRead(x, &r));
+  PetscCall(DualEvaluate_Private(d, r, merit));
+  PetscCall(VecRestoreArrayRead(x, &r));
+  PetscFunctionReturn(0);
+}
+
+/* For every type, whatever norm it has */
+static PetscErrorCode DualConverged_Private(SNES snes, PetscInt it, PetscReal xnorm, PetscReal ynorm, PetscReal fnorm, SNESConvergedReason *reason, void *ctx)
+{
+  PetscReal merit;
+
+  PetscFunctionBegin;
+  (void)it, (void)xnorm, (void)ynorm, (void)fnorm;
+  PetscCall(DualMeritAt_Private(snes, (Dual)ctx, &merit));
+  *reason = merit <= snes->rtol ? SNES_CONVERGED_FNORM_RELATIVE : PetscIsNanReal(merit) ? SNES_DIVERGED_FNORM_NAN : SNES_CONVERGED_ITERATING;
+  PetscFunctionReturn(0);
+}
+
+/* Takes the place of PETSc's own: the merit instead of a type's own norm */
+static PetscErrorCode DualMonitor_Private(SNES snes, PetscInt it, PetscReal norm, PetscViewerAndFormat *vf)
+{
+  Dual      d;
+  PetscReal merit = norm;
+  PetscErrorCode (*fn)(SNES, Vec, Vec, void *);
+  void *ctx;
+
+  PetscFunctionBegin;
+  PetscCall(SNESGetFunction(snes, NULL, &fn, &ctx));
+  d = (Dual)ctx;
+  if (!d->own) PetscCall(DualMeritAt_Private(snes, d, &merit));
+  PetscCall(PetscViewerPushFormat(vf->viewer, vf->format));
+  PetscCall(PetscViewerASCIIPrintf(vf->viewer, "%3" PetscInt_FMT " SNES merit %14.12e\n", it, (double)merit));
+  PetscCall(PetscViewerPopFormat(vf->viewer));
+  PetscFunctionReturn(0);
+}
+
+/* W as a PETSc matrix of the given type */
+static PetscErrorCode DualMakeW_Private(Dual d, MatType type, Mat *W)
+{
+  System   s = d->system;
+  PetscInt first, *nnz;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(s->n, &nnz));
+  for (PetscInt i = 0; i < s->n; i++) nnz[i] = s->ptr[i + 1] - s->ptr[i];
+  PetscCall(MatCreate(d->comm, W));
+  PetscCall(MatSetSizes(*W, 3 * s->n, 3 * s->n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(*W, type));
+  PetscCall(MatSetBlockSize(*W, 3));
+  PetscCall(MatXAIJSetPreallocation(*W, 3, nnz, NULL, NULL, NULL));
+  PetscCall(PetscFree(nnz));
+  PetscCall(MatGetOwnershipRange(*W, &first, NULL));
+  PetscCall(MatSetOption(*W, MAT_ROW_ORIENTED, PETSC_FALSE));
+  for (PetscInt i = 0; i < s->n; i++)
+    for (PetscInt k = s->ptr[i]; k < s->ptr[i + 1]; k++) {
+      const PetscInt row = first / 3 + i, col = first / 3 + s->col[k];
+
+      PetscCall(MatSetValuesBlocked(*W, 1, &row, 1, &col, s->w + 9 * k, INSERT_VALUES));
+    }
+  PetscCall(MatAssemblyBegin(*W, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*W, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSetOption(*W, MAT_ROW_ORIENTED, PETSC_TRUE));
+  PetscFunctionReturn(0);
+}
+
+/* Bounds of a variational inequality: normals from zero on, no tangents, joints free */
+static PetscErrorCode DualBounds_Private(Dual d)
+{
+  System     s = d->system;
+  Vec        lower, upper;
+  PetscReal *l, *u;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(d->x, &lower));
+  PetscCall(VecDuplicate(d->x, &upper));
+  PetscCall(VecGetArrayWrite(lower, &l));
+  PetscCall(VecGetArrayWrite(upper, &u));
+  for (PetscInt i = 0; i < s->n; i++)
+    for (PetscInt c = 0; c < 3; c++) {
+      const PetscBool contact = s->relation[i] == RELATION_CONE ? PETSC_TRUE : PETSC_FALSE, limit = s->relation[i] == RELATION_INTERVAL && c == 0 ? PETSC_TRUE : PETSC_FALSE;
+
+      l[3 * i + c] = contact ? 0 : limit && s->lo[i] > -PETSC_INFINITY ? s->lo[i] : PETSC_NINFINITY;
+      u[3 * i + c] = contact ? (c ? 0 : PETSC_INFINITY) : limit && s->hi[i] < PETSC_INFINITY ? s->hi[i] : PETSC_INFINITY;
+    }
+  PetscCall(VecRestoreArrayWrite(lower, &l));
+  PetscCall(VecRestoreArrayWrite(upper, &u));
+  PetscCall(SNESVISetVariableBounds(d->snes, lower, upper));
+  PetscCall(VecDestroy(&lower));
+  PetscCall(VecDestroy(&upper));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode DualMakeVectors_Private(Dual d, PetscInt n)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&d->x));
+  PetscCall(VecDestroy(&d->f));
+  PetscCall(VecCreateMPI(d->comm, 3 * n, PETSC_DETERMINE, &d->x));
+  PetscCall(VecSetBlockSize(d->x, 3));
+  PetscCall(VecDuplicate(d->x, &d->f));
+  d->snes_n = n;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DualMakeSNES_Private(Dual d)
+{
+  static const char *const bad[] = {SNESMS, SNESKSPONLY, SNESKSPTRANSPOSEONLY, SNESSHELL, SNESPATCH, SNESNASM, SNESASPIN, SNESFAS, SNESPYTHON, NULL};
+  System                   s     = d->system;
+  int                      grow;
+  PetscBool                vi, newton;
+  SNESType                 type;
+
+  PetscFunctionBegin;
+  /* Types of ours work in vectors of any sufficient length; PETSc's need their exact one, and cannot change it. */
+  grow = !d->snes || s->n > d->snes_n || (!d->own && s->n != d->snes_n);
+  if (d->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &grow, 1, MPI_INT, MPI_MAX, d->comm));
+  if (!grow && (d->own || !d->W)) PetscFunctionReturn(0);
+  if (d->snes && d->own) {
+    PetscCall(SNESReset(d->snes));
+    PetscCall(DualMakeVectors_Private(d, s->n + s->n / 2));
+    PetscCall(SNESSetFunction(d->snes, d->f, DualFunction_Private, d));
+    PetscFunctionReturn(0);
+  }
+  d->newton->ksp = NULL;
+  PetscCall(SNESDestroy(&d->snes));
+  PetscCall(MatDestroy(&d->W));
+  PetscCall(MatDestroy(&d->J));
+  PetscCall(DualMakeVectors_Private(d, s->n));
+  PetscCall(SNESCreate(d->comm, &d->snes));
+  PetscCall(SNESSetType(d->snes, "auto"));
+  PetscCall(SNESSetFunction(d->snes, d->f, DualFunction_Private, d));
+  PetscCall(SNESSetFromOptions(d->snes));
+  PetscCall(SNESGetType(d->snes, &type));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)d->snes, &d->own, "auto", "nlgs", "proxnewton", "conic", ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)d->snes, &vi, SNESVINEWTONRSLS, SNESVINEWTONSSLS, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)d->snes, &newton, SNESNEWTONLS, SNESNEWTONTR, SNESNEWTONTRDC, ""));
+  for (PetscInt i = 0; bad[i]; i++) PetscCheck(strcmp(type, bad[i]), d->comm, PETSC_ERR_USER_INPUT, "snes_type: '%s' cannot solve contact problems; take auto, nlgs, proxnewton, conic, newtonls, anderson, ngmres, ncg, nrichardson or qn", type);
+  if (vi || newton) {
+    PetscCheck(!d->matfree && !s->shared, d->comm, PETSC_ERR_USER_INPUT, "snes_type: '%s' needs W as blocks on one rank: take -dual_mat_type explicit and a larger -dual_island_limit, or type auto", type);
+  }
+  if (vi) {
+    int friction = 0;
+
+    for (PetscInt i = 0; i < s->n; i++) friction |= s->relation[i] == RELATION_STICK || (s->relation[i] == RELATION_CONE && s->mu[i] > 0);
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &friction, 1, MPI_INT, MPI_MAX, d->comm));
+    PetscCheck(!friction, d->comm, PETSC_ERR_USER_INPUT, "snes_type: '%s' solves contact without friction only; take auto, or friction 0", type);
+    PetscCall(DualMakeW_Private(d, MATAIJ, &d->W));
+    PetscCall(SNESSetFunction(d->snes, d->f, DualVelocity_Private, d));
+    PetscCall(SNESSetJacobian(d->snes, d->W, d->W, DualVelocityJacobian_Private, d));
+    PetscCall(DualBounds_Private(d));
+  } else if (newton) {
+    PetscCall(DualMakeW_Private(d, MATBAIJ, &d->W));
+    PetscCall(MatDuplicate(d->W, MAT_DO_NOT_COPY_VALUES, &d->J));
+    PetscCall(SNESSetJacobian(d->snes, d->J, d->J, DualJacobian_Private, d));
+  } else if (d->own && (s->shared || d->matfree)) {
+    KSP ksp;
+
+    PetscCall(SNESGetKSP(d->snes, &ksp));
+    PetscCall(KSPSetType(ksp, KSPGMRES));
+    PetscCall(KSPGMRESSetRestart(ksp, 100));
+    PetscCall(KSPSetTolerances(ksp, 1e-6, PETSC_DEFAULT, PETSC_DEFAULT, 1000));
+    PetscCall(KSPSetFromOptions(ksp));
+    d->newton->ksp = ksp;
+  }
+  /* after SetFromOptions: some types bring tests of their own */
+  PetscCall(SNESSetConvergenceTest(d->snes, DualConverged_Private, d, NULL));
+  for (PetscInt i = 0; i < d->snes->numbermonitors; i++)
+    if (d->snes->monitor[i] == (PetscErrorCode(*)(SNES, PetscInt, PetscReal, void *))SNESMonitorDefault) d->snes->monitor[i] = (PetscErrorCode(*)(SNES, PetscInt, PetscReal, void *))DualMonitor_Private;
+  PetscFunctionReturn(0);
+}
+
+/* ---- what types of ours have in common ---- */
+
+static PetscErrorCode DualSNESMonitor_Private(void *ctx, const SolveReport *report)
+{
+  SNES snes = (SNES)ctx;
+
+  PetscFunctionBegin;
+  snes->iter = SolveReportIterations(report);
+  snes->norm = report->merit;
+  PetscCall(SNESLogConvergenceHistory(snes, report->merit, 0));
+  PetscCall(SNESMonitor(snes, snes->iter, report->merit));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DualSNESSolve_Private(SNES snes, DualKernel kernel)
+{
+  Dual           d;
+  System         s;
+  PetscReal     *x, merit;
+  PetscInt       sums[5];
+  SolveMonitors  monitor = {NULL, snes};
+  SolveReport   *rep;
+
+  PetscFunctionBegin;
+  PetscCall(DualFromSNES_Private(snes, &d));
+  s            = d->system;
+  rep          = &d->report;
+  snes->reason = SNES_CONVERGED_ITERATING;
+  PetscCall(VecGetArray(snes->vec_sol, &x));
+  PetscCall(DualEvaluate_Private(d, x, &merit));
+  snes->iter = 0;
+  snes->norm = merit;
+  PetscCall(SNESLogConvergenceHistory(snes, merit, 0));
+  PetscCall(SNESMonitor(snes, 0, merit));
+  if (!(merit <= snes->rtol)) {
+    /* Ranks that solve islands of their own are not in step: they speak at the end only. */
+    if ((s->shared || d->size == 1) && snes->numbermonitors) monitor.fn = DualSNESMonitor_Private;
+    PetscCall(PetscMemzero(rep, sizeof(*rep)));
+    PetscCall(PetscArraycpy(d->r, x, 3 * s->n));
+    if (d->size > 1 && !s->shared) PetscCall(SystemMerit(s, x, d->cu, &rep->merit)); /* its own islands may be done already */
+    else rep->merit = merit;
+    PetscCall((*kernel)(snes, d, d->r, d->u, rep, &monitor));
+    PetscCall(PetscArraycpy(x, d->r, 3 * s->n));
+    PetscCall(DualEvaluate_Private(d, x, &merit));
+    sums[0] = rep->sweeps, sums[1] = rep->newton, sums[2] = rep->outer, sums[3] = rep->failed, sums[4] = rep->conic;
+    if (d->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, 5, MPIU_INT, MPI_MAX, d->comm));
+    rep->sweeps = sums[0], rep->newton = sums[1], rep->outer = sums[2], rep->failed = sums[3], rep->conic = sums[4];
+    if (!monitor.fn) PetscCall(SNESMonitor(snes, SolveReportIterations(rep), merit));
+  }
+  PetscCall(VecRestoreArray(snes->vec_sol, &x));
+  rep->merit    = merit;
+  d->iterations = SolveReportIterations(rep);
+  snes->iter    = d->iterations;
+  snes->norm    = merit;
+  snes->reason  = merit <= snes->rtol ? SNES_CONVERGED_FNORM_RELATIVE : PetscIsNanReal(merit) ? SNES_DIVERGED_FNORM_NAN : SNES_DIVERGED_MAX_IT;
+  PetscFunctionReturn(0);
+}
+
+/* Merit that the kernels of a rank aim at, so that all together reach rtol: shares of the scale add up to thrice the whole at most */
+PetscReal DualTolerance_Private(Dual d, SNES snes)
+{
+  return d->size > 1 && !d->system->shared ? snes->rtol / PetscSqrtReal(3) : snes->rtol;
+}
+
+static PetscErrorCode DualSNESNothing_Private(SNES snes)
+{
+  PetscFunctionBegin;
+  (void)snes;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode DualSNESDestroy_Private(SNES snes)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(snes->data));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DualSNESCreate_Private(SNES snes, PetscInt max_it)
+{
+  PetscFunctionBegin;
+  snes->ops->setup   = DualSNESNothing_Private;
+  snes->ops->reset   = DualSNESNothing_Private;
+  snes->ops->destroy = DualSNESDestroy_Private;
+  snes->usesksp      = PETSC_FALSE;
+  snes->usesnpc      = PETSC_FALSE;
+  snes->alwayscomputesfinalresidual = PETSC_FALSE;
+  if (!snes->tolerancesset) snes->max_its = max_it;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode SNESRegisterAshlar(void)
+{
+  PetscFunctionBegin;
+  PetscCall(SNESRegister("nlgs", SNESCreate_NLGS));
+  PetscCall(SNESRegister("proxnewton", SNESCreate_ProxNewton));
+  PetscCall(SNESRegister("conic", SNESCreate_Conic));
+  PetscCall(SNESRegister("auto", SNESCreate_Auto));
+  PetscFunctionReturn(0);
+}

@@ -1,0 +1,267 @@
+/* nlgs: nonlinear Gauss-Seidel, block after block with the exact solution of the one-contact problem. */
+#include "dual_impl.h"
+#include "cone.h"
+#include "physics/simd.h"
+#include <petsc/private/snesimpl.h>
+
+struct _p_Nlgs {
+  OneContact *one;
+  PetscReal  *inverse; /* 9 of each block that is no cone: of W_ii, by columns; 1 / W of an interval */
+  PetscInt    capacity;
+};
+
+PetscErrorCode NlgsCreate(Nlgs *g)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscNew(g));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode NlgsDestroy(Nlgs *g)
+{
+  PetscFunctionBeginUser;
+  if (!*g) PetscFunctionReturn(0);
+  PetscCall(PetscFree2((*g)->one, (*g)->inverse));
+  PetscCall(PetscFree(*g));
+  PetscFunctionReturn(0);
+}
+
+/* Inverse of W_ii; where that is singular, of W_ii plus a little, whose share of r is then put on the other side: a proximal step */
+static PetscReal Inverse_Private(const PetscReal *w, PetscReal *v)
+{
+  const PetscReal trace = w[0] + w[4] + w[8];
+  PetscReal       shift = 0;
+
+  for (;;) {
+    PetscReal a[9], det;
+
+    for (PetscInt k = 0; k < 9; k++) a[k] = w[k] + (k % 4 ? 0 : shift);
+    v[0] = a[4] * a[8] - a[7] * a[5];
+    v[1] = a[7] * a[2] - a[1] * a[8];
+    v[2] = a[1] * a[5] - a[4] * a[2];
+    v[3] = a[6] * a[5] - a[3] * a[8];
+    v[4] = a[0] * a[8] - a[6] * a[2];
+    v[5] = a[3] * a[2] - a[0] * a[5];
+    v[6] = a[3] * a[7] - a[6] * a[4];
+    v[7] = a[6] * a[1] - a[0] * a[7];
+    v[8] = a[0] * a[4] - a[3] * a[1];
+    det  = a[0] * v[0] + a[3] * v[1] + a[6] * v[2];
+    if (shift > 0 || det > 1e-12 * trace * trace * trace) {
+      for (PetscInt k = 0; k < 9; k++) v[k] /= det;
+      return shift;
+    }
+    shift = 1e-3 * trace / 3;
+  }
+}
+
+PetscErrorCode NlgsSetUp(Nlgs g, System s)
+{
+  PetscFunctionBeginUser;
+  if (s->n > g->capacity) {
+    g->capacity = s->n + s->n / 2;
+    PetscCall(PetscFree2(g->one, g->inverse));
+    PetscCall(PetscMalloc2(g->capacity, &g->one, 9 * g->capacity, &g->inverse));
+  }
+  for (PetscInt i = 0; i < s->n; i++) {
+    const PetscReal *w = s->w + 9 * s->diag[i];
+
+    if (s->relation[i] == RELATION_CONE) OneContactSetUp(w, &g->one[i]);
+    else if (s->relation[i] == RELATION_INTERVAL) g->inverse[9 * i] = 1 / w[0];
+    else g->one[i].shift = Inverse_Private(w, g->inverse + 9 * i);
+  }
+  PetscFunctionReturn(0);
+}
+
+ASHLAR_INLINE void Block_Private(Nlgs g, System s, PetscInt i, const PetscReal b[3], const PetscReal old[3], PetscReal z[3])
+{
+  const PetscReal *v = g->inverse + 9 * i;
+
+  switch (s->relation[i]) {
+  case RELATION_CONE: OneContactSolve(&g->one[i], s->mu[i], b, old, z); break;
+  case RELATION_INTERVAL:
+    z[0] = PetscMin(PetscMax(-v[0] * b[0], s->lo[i]), s->hi[i]);
+    z[1] = z[2] = 0;
+    break;
+  default: {
+    PetscReal c[3];
+
+    for (PetscInt k = 0; k < 3; k++) c[k] = g->one[i].shift * old[k] - b[k];
+    for (PetscInt k = 0; k < 3; k++) z[k] = v[k] * c[0] + v[3 + k] * c[1] + v[6 + k] * c[2];
+    /* an infinitely rough contact that is pressed but cannot stick without pulling has no solution of its own: the others must make one */
+    if (s->relation[i] == RELATION_STICK && !(z[0] > 0)) z[0] = z[1] = z[2] = 0;
+  }
+  }
+}
+
+/* Blocks order[0 .. n - 1], or 0 .. n - 1 */
+ASHLAR_CLONES static void Sweep_Private(Nlgs g, System s, PetscInt n, const PetscInt order[], PetscBool backwards, PetscReal omega, PetscReal *r, PetscReal *change, PetscReal *size)
+{
+  PetscReal sum = 0, all = 0;
+
+  for (PetscInt l = 0; l < n; l++) {
+    const PetscInt at = backwards ? n - 1 - l : l, i = order ? order[at] : at, d = s->diag[i];
+    Four           a  = FourLoad(s->q + 3 * i);
+    PetscReal      b[3], z[3], *x = r + 3 * i, dr = 0, rr = 0;
+
+    for (PetscInt k = s->ptr[i]; k < d; k++) BlockAddMult(s->w + 9 * k, r + 3 * s->col[k], &a);
+    for (PetscInt k = d + 1; k < s->ptr[i + 1]; k++) BlockAddMult(s->w + 9 * k, r + 3 * s->col[k], &a);
+    for (PetscInt c = 0; c < 3; c++) b[c] = a[c];
+    Block_Private(g, s, i, b, x, z);
+    for (PetscInt c = 0; c < 3; c++) {
+      const PetscReal y = omega == 1 ? z[c] : x[c] + omega * (z[c] - x[c]);
+
+      dr += (y - x[c]) * (y - x[c]);
+      rr += y * y;
+      x[c] = y;
+    }
+    sum += dr / s->rho[i];
+    all += rr / s->rho[i];
+  }
+  *change += sum;
+  *size += all;
+}
+
+PetscErrorCode NlgsSweep(Nlgs g, System s, PetscBool backwards, PetscReal omega, PetscReal *r, PetscReal *change, PetscReal *size)
+{
+  PetscReal sum[2] = {0, 0};
+
+  PetscFunctionBeginUser;
+  if (!s->nphase) Sweep_Private(g, s, s->n, NULL, backwards, omega, r, &sum[0], &sum[1]);
+  for (PetscInt l = 0; l < s->nphase; l++) {
+    const PetscInt p = backwards ? s->nphase - 1 - l : l;
+
+    if (s->exchange) PetscCall((*s->exchange)(s, r));
+    Sweep_Private(g, s, s->phase[p + 1] - s->phase[p], s->order + s->phase[p], backwards, omega, r, &sum[0], &sum[1]);
+  }
+  if (change) *change = sum[0];
+  if (size) *size = sum[1];
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode NlgsSolve(Nlgs g, System s, const NlgsOptions *o, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
+{
+  PetscFunctionBeginUser;
+  while (report->sweeps < o->max_it) {
+    const PetscInt batch = PetscMin(o->every, o->max_it - report->sweeps);
+
+    for (PetscInt k = 0; k < batch; k++, report->sweeps++) PetscCall(NlgsSweep(g, s, o->symmetric && report->sweeps % 2 ? PETSC_TRUE : PETSC_FALSE, o->omega, r, NULL, NULL));
+    PetscCall(SystemMult(s, r, u));
+    PetscCall(SystemMerit(s, r, u, &report->merit));
+    PetscCall(SolveMonitorCall(monitor, report));
+    if (!(report->merit > o->tol)) break; /* also when it is not a number any more */
+  }
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode NlgsWarmUp(Nlgs g, System s, PetscReal tol, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
+{
+  PetscReal last = PETSC_INFINITY;
+
+  PetscFunctionBeginUser;
+  for (PetscInt sweeps = 0; sweeps < 100;) {
+    for (PetscInt k = 0; k < 10; k++) {
+      PetscReal sum[2];
+
+      PetscCall(NlgsSweep(g, s, PETSC_FALSE, 1, r, &sum[0], &sum[1]));
+      report->sweeps++;
+      PetscCall(SystemSum(s, 2, sum));
+      if (sum[0] <= tol * tol * sum[1]) break;
+    }
+    sweeps += 10;
+    PetscCall(SystemMult(s, r, u));
+    PetscCall(SystemMerit(s, r, u, &report->merit));
+    PetscCall(SolveMonitorCall(monitor, report));
+    if (report->merit <= tol || !(report->merit <= 0.1 * last) || (sweeps == 10 && !(report->merit <= 1e-3))) break;
+    last = report->merit;
+  }
+  PetscFunctionReturn(0);
+}
+
+/* ---- the SNES type ---- */
+
+typedef struct {
+  PetscReal omega;
+  PetscInt  every;
+  PetscBool symmetric;
+} SNES_NLGS;
+
+static PetscErrorCode NlgsKernel_Private(SNES snes, Dual d, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
+{
+  const SNES_NLGS  *data = (SNES_NLGS *)snes->data;
+  const NlgsOptions o    = {DualTolerance_Private(d, snes), data->omega, snes->max_its, data->every, data->symmetric};
+
+  PetscFunctionBegin;
+  if (report->merit <= o.tol) PetscFunctionReturn(0);
+  PetscCall(NlgsSolve(d->nlgs, d->system, &o, r, u, report, monitor));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SNESSolve_NLGS(SNES snes)
+{
+  const SNES_NLGS *data = (SNES_NLGS *)snes->data;
+  Dual             d;
+  PetscReal       *x;
+
+  PetscFunctionBegin;
+  PetscCall(DualFromSNES_Private(snes, &d));
+  PetscCheck(!d->matfree, d->comm, PETSC_ERR_USER_INPUT, "snes_type: nlgs needs W as blocks: take -dual_mat_type explicit");
+  if (snes->normschedule == SNES_NORM_ALWAYS || snes->normschedule == SNES_NORM_DEFAULT) {
+    PetscCall(DualSNESSolve_Private(snes, NlgsKernel_Private));
+    PetscFunctionReturn(0);
+  }
+  /* as a preconditioner of another type: so many sweeps, and nothing is looked at */
+  PetscCall(VecGetArray(snes->vec_sol, &x));
+  PetscCall(PetscArraycpy(d->r, x, 3 * d->system->n));
+  for (PetscInt i = 0; i < snes->max_its; i++) PetscCall(NlgsSweep(d->nlgs, d->system, data->symmetric && i % 2 ? PETSC_TRUE : PETSC_FALSE, data->omega, d->r, NULL, NULL));
+  PetscCall(PetscArraycpy(x, d->r, 3 * d->system->n));
+  PetscCall(VecRestoreArray(snes->vec_sol, &x));
+  snes->iter = snes->max_its;
+  if (snes->normschedule == SNES_NORM_FINAL_ONLY || snes->normschedule == SNES_NORM_INITIAL_FINAL_ONLY) {
+    PetscCall(SNESComputeFunction(snes, snes->vec_sol, snes->vec_func));
+    PetscCall(VecNorm(snes->vec_func, NORM_2, &snes->norm));
+  }
+  snes->reason = SNES_CONVERGED_ITS;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SNESSetFromOptions_NLGS(SNES snes, PetscOptionItems *PetscOptionsObject)
+{
+  SNES_NLGS *data = (SNES_NLGS *)snes->data;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Nonlinear Gauss-Seidel");
+  PetscCall(PetscOptionsReal("-snes_nlgs_relaxation", "1: none, below 1: damped", "", data->omega, &data->omega, NULL));
+  PetscCall(PetscOptionsInt("-snes_nlgs_every", "sweeps between looks at the merit", "", data->every, &data->every, NULL));
+  PetscCall(PetscOptionsBool("-snes_nlgs_symmetric", "every other sweep backwards", "", data->symmetric, &data->symmetric, NULL));
+  PetscOptionsHeadEnd();
+  PetscCheck(data->omega > 0 && data->omega < 2, PetscObjectComm((PetscObject)snes), PETSC_ERR_USER_INPUT, "snes_nlgs_relaxation: %g is not between 0 and 2", (double)data->omega);
+  PetscCheck(data->every > 0, PetscObjectComm((PetscObject)snes), PETSC_ERR_USER_INPUT, "snes_nlgs_every: %" PetscInt_FMT " is below 1", data->every);
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SNESView_NLGS(SNES snes, PetscViewer viewer)
+{
+  const SNES_NLGS *data = (SNES_NLGS *)snes->data;
+  PetscBool        ascii;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (ascii) PetscCall(PetscViewerASCIIPrintf(viewer, "  relaxation %g, %s sweeps, merit every %" PetscInt_FMT "\n", (double)data->omega, data->symmetric ? "symmetric" : "forward", data->every));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode SNESCreate_NLGS(SNES snes)
+{
+  SNES_NLGS *data;
+
+  PetscFunctionBegin;
+  PetscCall(DualSNESCreate_Private(snes, 10000));
+  PetscCall(PetscNew(&data));
+  snes->data                = data;
+  data->omega               = 1;
+  data->every               = 10;
+  snes->ops->solve          = SNESSolve_NLGS;
+  snes->ops->setfromoptions = SNESSetFromOptions_NLGS;
+  snes->ops->view           = SNESView_NLGS;
+  PetscFunctionReturn(0);
+}
