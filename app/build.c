@@ -88,7 +88,8 @@ static PetscErrorCode BuildMesh_Private(Settings settings, const char part[], Me
   }
   PetscCall((*gen->create)(reals, strings, mesh));
   for (PetscInt i = 0; i < ns; i++) PetscCall(PetscFree(paths[i]));
-  PetscCall(MeshCheck(*mesh));
+  PetscCall(PetscSNPrintf(key, sizeof(key), "part '%s'", part));
+  PetscCall(MeshCheck(*mesh, key));
   PetscFunctionReturn(0);
 }
 
