@@ -53,6 +53,7 @@ int main(int argc, char **argv)
   ierr = PetscInitialize(&none, &bare, NULL, NULL);
   if (ierr) return 1;
   ierr = PetscLogDefaultBegin(); /* the summary lists seconds per phase */
+  if (ErrorStart(PETSC_COMM_WORLD)) return 1;
   if (!ierr) ierr = Main_Private(argc, argv);
   status = ErrorExit(PETSC_COMM_WORLD, ierr);
   ierr   = PetscFinalize();
