@@ -125,6 +125,7 @@ PetscErrorCode CopiesCreate(Settings settings, const char section[], Copies *cop
     for (PetscInt i = 0; i < 3; i++) PetscCheck(c->grid[i] > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_grid: %" PetscInt_FMT " copies along %c; give 1 or more", where, section, c->grid[i], "xyz"[i]);
     PetscCall(SettingsGetReals(settings, KEY("copies_spacing"), 3, c->spacing, &set));
     PetscCheck(set, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_grid needs %s_copies_spacing: 3 distances", where, section, section);
+    PetscCheck((PetscReal)c->grid[0] * c->grid[1] * c->grid[2] < PETSC_MAX_INT / 8., PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_grid: too many copies", where, section);
     c->n = c->grid[0] * c->grid[1] * c->grid[2];
   } else if (random) {
     c->kind = COPIES_RANDOM;

@@ -417,7 +417,7 @@ static PetscErrorCode RunCheckOutputs_Private(Run *run, const char history[], co
 PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes)
 {
   Run         run = {.comm = comm, .model = model, .probes = probes};
-  const char *history, *exodus, *restart;
+  const char *history, *exodus, *restart, *scheme;
   PetscInt    digits;
   PetscBool   check;
   PetscReal   t, max_time;
@@ -443,11 +443,16 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(SettingsGetInt(settings, "energy_every", 1, &run.every, NULL));
   PetscCall(SettingsGetReal(settings, "indicator_warn", 0.3, &run.stepper.warn, NULL));
   PetscCall(SettingsGetBool(settings, "check", PETSC_FALSE, &check, NULL));
-  UserCheck(digits >= 1 && digits <= 17, "output_digits: %" PetscInt_FMT " is not between 1 and 17", digits);
-  UserCheck(run.every >= 0, "energy_every: %" PetscInt_FMT " is below zero", run.every);
-  UserCheck(run.checkpoint_every >= 0, "checkpoint_every: %" PetscInt_FMT " is below zero", run.checkpoint_every);
+#define Require(key, cond, ...) PetscCall(SettingsRequire(settings, key, (cond) ? PETSC_TRUE : PETSC_FALSE, __VA_ARGS__))
+  Require("output_digits", digits >= 1 && digits <= 17, "%" PetscInt_FMT " is not between 1 and 17", digits);
+  Require("energy_every", run.every >= 0, "%" PetscInt_FMT " is below zero", run.every);
+  Require("energy_guard", run.guard >= 0, "%g is below zero", (double)run.guard);
+  Require("max_wall_time", run.max_wall >= 0, "%g is below zero", (double)run.max_wall);
+  Require("checkpoint_every", run.checkpoint_every >= 0, "%" PetscInt_FMT " is below zero", run.checkpoint_every);
   UserCheck(!run.checkpoint_every || run.checkpoint[0], "checkpoint_every needs a file: give -checkpoint file.h5");
-  UserCheck(run.interval >= 0, "output_interval: %g is below zero", (double)run.interval);
+  Require("output_interval", run.interval >= 0, "%g is below zero", (double)run.interval);
+  PetscCall(SettingsGetString(settings, "ts_type", TSZHANGSKEEL, &scheme, NULL));
+  Require("ts_type", !strcmp(scheme, TSZHANGSKEEL), "'%s' cannot integrate bodies; take " TSZHANGSKEEL, scheme);
   run.stepper.model  = model;
   run.stepper.rtol   = 1e-12;
   run.stepper.max_it = 25;
@@ -461,20 +466,18 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(TSSetSolution(run.ts, model->q));
   PetscCall(TSSetFromOptions(run.ts));
   {
-    TSType    type;
-    PetscBool own;
-    PetscInt  max_steps;
+    PetscInt max_steps;
 
-    PetscCall(TSGetType(run.ts, &type));
-    PetscCall(PetscStrcmp(type, TSZHANGSKEEL, &own));
-    UserCheck(own, "ts_type: '%s' cannot integrate bodies; take " TSZHANGSKEEL, type);
     PetscCall(TSGetTimeStep(run.ts, &run.h));
     PetscCall(TSGetMaxTime(run.ts, &max_time));
     PetscCall(TSGetMaxSteps(run.ts, &max_steps));
-    UserCheck(run.h > 0, "ts_dt: give the length of a step, above zero: ts: {dt: 1e-3} or -ts_dt 1e-3");
+    PetscCall(TSGetTime(run.ts, &run.t0));
+    Require("ts_dt", run.h > 0, "give the length of a step, above zero: ts: {dt: 1e-3} or -ts_dt 1e-3");
+    Require("ts_max_time", max_time >= run.t0, "%g is before the start", (double)max_time);
+    Require("ts_max_steps", max_steps >= 0, "%" PetscInt_FMT " is below zero", max_steps);
     UserCheck(max_time < PETSC_MAX_REAL || max_steps < PETSC_MAX_INT, "give the end of the run: -ts_max_time (model time) or -ts_max_steps");
   }
-  PetscCall(TSGetTime(run.ts, &run.t0));
+#undef Require
   PetscCall(TSZhangSkeelSetOrigin(run.ts, run.t0));
   PetscCall(TSZhangSkeelSetBalance(run.ts, RunBalanceDue_Private, &run));
   PetscCall(TSSetPostStep(run.ts, RunAccept_Private));
