@@ -215,6 +215,7 @@ table = [
     ("another scheme of PETSc", model(), ["-ts_type", "beuler"], ["ts_type", "'beuler'", "zhangskeel"], False),
     ("unknown scheme", model(), ["-ts_type", "verlet"], ["ts_type", "verlet", "zhangskeel"], False),
     ("bad tolerance", model(), ["-ts_zhangskeel_implicit", "-ts_zhangskeel_rtol", "small"], ["ts_zhangskeel_rtol", "'small'"], False),
+    ("unknown partitioner", model(), ["-mat_partitioning_type", "knife"], ["mat_partitioning_type", "'knife'"], False),
     ("no digits", model(), ["-output_digits", "0"], ["output_digits", "17"], False),
     ("too many digits", model(), ["-output_digits", "18"], ["output_digits", "17"], False),
     ("negative interval", model(), ["-output_interval", "-1"], ["output_interval"], False),
