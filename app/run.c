@@ -23,7 +23,7 @@ typedef struct {
   Results           results;
   const char       *checkpoint, *summary;
   PetscReal         t0, h, interval, guard, max_wall, began;
-  PetscInt          every, checkpoint_every, first, last_checkpoint;
+  PetscInt          every, checkpoint_every, first, first_iterations, last_checkpoint;
   PetscReal         extra[EXTRA_COUNT]; /* total at the start; largest energy; largest change of the total; step of the last balance; iterations */
   PetscReal        *start;              /* of each body here: its total at the start */
   PetscReal         energy[ENERGY_COUNT];
@@ -232,6 +232,7 @@ static PetscErrorCode RunRestart_Private(Run *run, const char file[])
   PetscCall(PetscFree2(id, length));
   PetscCall(PetscFree(data));
   UserCheck(head.dt == run->h, "restart: '%s' was written with -ts_dt %.17g, this run has %.17g: go on with the same step", file, (double)head.dt, (double)run->h);
+  run->stepper.iterations = run->first_iterations = (PetscInt)run->extra[EXTRA_ITERATIONS];
   run->t0              = head.t0;
   run->first           = head.step;
   run->last_checkpoint = head.step;
@@ -265,7 +266,7 @@ static PetscErrorCode RunProgress_Private(Run *run, PetscInt step, PetscReal t, 
   FormatSeconds_Private(now - run->began, elapsed);
   FormatSeconds_Private(done > 0 ? (now - run->began) * (1 / done - 1) : 0, remaining);
   printf("%sstep %d  time %g of %g  contacts 0  iterations %g  elapsed %s  remaining %s%s", run->terminal ? "\r\033[K" : "", (int)step, (double)t, (double)max_time,
-         step > run->first ? (double)run->stepper.iterations / (step - run->first) : 0., elapsed, remaining, run->terminal && !last ? "" : "\n");
+         step > run->first ? (double)(run->stepper.iterations - run->first_iterations) / (step - run->first) : 0., elapsed, remaining, run->terminal && !last ? "" : "\n");
   fflush(stdout);
   PetscFunctionReturn(0);
 }
@@ -343,7 +344,7 @@ static PetscErrorCode RunSummary_Private(Run *run)
   PetscCall(SummaryAddInt(s, "contacts max", 0));
   PetscCall(SummaryAddReal(s, "SNES iterations mean", 0));
   PetscCall(SummaryAddInt(s, "SNES iterations max", 0));
-  PetscCall(SummaryAddReal(s, "step iterations mean", steps ? (PetscReal)run->stepper.iterations / steps : 0));
+  PetscCall(SummaryAddReal(s, "step iterations mean", steps ? (PetscReal)(run->stepper.iterations - run->first_iterations) / steps : 0));
   PetscCall(SummaryAddReal(s, "worst final merit", 0));
   PetscCall(SummaryAddInt(s, "steps not converged", 0));
   PetscCall(SummaryAddReal(s, "energy drift", run->extra[EXTRA_LARGEST] > 0 ? run->extra[EXTRA_DRIFT] / run->extra[EXTRA_LARGEST] : 0));
@@ -491,7 +492,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(PetscCalloc1(model->nbody, &run.start));
   if (restart[0]) PetscCall(RunRestart_Private(&run, restart));
   PetscCall(TSGetTime(run.ts, &t));
-  if (history[0]) PetscCall(HistoryCreate(model, probes, history, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t, &run.history));
+  if (history[0]) PetscCall(HistoryCreate(model, probes, history, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t + 0.5 * run.h, &run.history));
   if (exodus[0]) PetscCall(RunResultsCreate_Private(&run, exodus, restart[0] ? PETSC_TRUE : PETSC_FALSE, t));
   PetscCall(PetscLogStageRegister("Run", &run.stage));
   PetscCall(PetscLogStagePush(run.stage));
