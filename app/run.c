@@ -27,6 +27,7 @@ typedef struct {
   PetscReal         extra[EXTRA_COUNT]; /* total at the start; largest energy; largest change of the total; step of the last balance; iterations */
   PetscReal        *start;              /* of each body here: its total at the start */
   PetscReal         energy[ENERGY_COUNT];
+  PetscReal         noise; /* an energy that round-off alone may make of bodies at rest */
   PetscBool         progress, terminal, interrupted;
   PetscReal         shown;
   PetscLogStage     stage;
@@ -74,10 +75,24 @@ static PetscErrorCode RunBalanceDue_Private(TS ts, PetscInt step, PetscReal t, P
   PetscFunctionReturn(0);
 }
 
+/* Velocities of 1e-12 of a body's radius in a step are noise. */
+static PetscErrorCode RunNoise_Private(Run *run)
+{
+  PetscFunctionBeginUser;
+  run->noise = 0;
+  for (PetscInt i = 0; i < run->model->nbody; i++) {
+    const Part part = run->model->body[i]->part;
+
+    if (run->model->domain[i]->batch->ops->size) run->noise += 1e-24 * part->total * PetscSqr(part->radius / run->h);
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &run->noise, 1, MPIU_REAL, MPIU_SUM, run->comm));
+  PetscFunctionReturn(0);
+}
+
 /* Sums of all bodies, and the guard: a balance that grows means that the step is too long for somebody. */
 static PetscErrorCode RunBalance_Private(Run *run, PetscInt step, PetscReal t, PetscBool begin)
 {
-  PetscReal sum[LEDGER_SIZE], scale, growth;
+  PetscReal sum[LEDGER_SIZE], scale, growth, largest;
 
   PetscFunctionBeginUser;
   PetscCall(ModelLedger(run->model, sum));
@@ -89,10 +104,11 @@ static PetscErrorCode RunBalance_Private(Run *run, PetscInt step, PetscReal t, P
   run->energy[ENERGY_TOTAL]    = BodyTotal_Private(sum);
   run->extra[EXTRA_BALANCED]   = step;
   if (begin) run->extra[EXTRA_START] = run->energy[ENERGY_TOTAL];
-  scale                     = sum[LEDGER_KINETIC] + sum[LEDGER_INTERNAL] + PetscAbsReal(sum[LEDGER_EXTERNAL]);
-  run->extra[EXTRA_LARGEST] = PetscMax(run->extra[EXTRA_LARGEST], begin || !(run->extra[EXTRA_LARGEST] > 0) ? scale : 0);
-  growth                    = run->energy[ENERGY_TOTAL] - run->extra[EXTRA_START];
-  if (PetscIsInfOrNanReal(growth) || (run->guard > 0 && growth > run->guard * run->extra[EXTRA_LARGEST])) {
+  scale  = sum[LEDGER_KINETIC] + sum[LEDGER_INTERNAL] + PetscAbsReal(sum[LEDGER_EXTERNAL]);
+  growth = run->energy[ENERGY_TOTAL] - run->extra[EXTRA_START];
+  /* energy that has just appeared must not raise its own bound; the work of loads may, as bodies start from rest by it */
+  largest = PetscMax(PetscMax(run->extra[EXTRA_LARGEST], begin ? scale : PetscAbsReal(sum[LEDGER_EXTERNAL])), run->noise);
+  if (PetscIsInfOrNanReal(growth) || (run->guard > 0 && growth > run->guard * largest)) {
     struct {
       double value;
       int    rank;
@@ -111,10 +127,9 @@ static PetscErrorCode RunBalance_Private(Run *run, PetscInt step, PetscReal t, P
     worst.rank = run->rank;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, run->comm));
     UserCheck(worst.rank != run->rank || !who, "t = %g: the energy of body '%s' has grown by %.3g, past %g of the largest energy so far (%.3g): the step is too long for it; take a smaller -ts_dt, or another -energy_guard (0: none)",
-              (double)t, (*who)->name, worst.value, (double)run->guard, (double)run->extra[EXTRA_LARGEST]);
+              (double)t, (*who)->name, worst.value, (double)run->guard, (double)largest);
     PetscFunctionReturn(PETSC_ERR_USER_INPUT);
   }
-  /* only after the guard: energy that has just appeared must not raise its own bound */
   run->extra[EXTRA_LARGEST] = PetscMax(run->extra[EXTRA_LARGEST], scale);
   run->extra[EXTRA_DRIFT]   = PetscMax(run->extra[EXTRA_DRIFT], PetscAbsReal(growth));
   PetscFunctionReturn(0);
@@ -347,7 +362,7 @@ static PetscErrorCode RunSummary_Private(Run *run)
   PetscCall(SummaryAddReal(s, "step iterations mean", steps ? (PetscReal)(run->stepper.iterations - run->first_iterations) / steps : 0));
   PetscCall(SummaryAddReal(s, "worst final merit", 0));
   PetscCall(SummaryAddInt(s, "steps not converged", 0));
-  PetscCall(SummaryAddReal(s, "energy drift", run->extra[EXTRA_LARGEST] > 0 ? run->extra[EXTRA_DRIFT] / run->extra[EXTRA_LARGEST] : 0));
+  PetscCall(SummaryAddReal(s, "energy drift", PetscMax(run->extra[EXTRA_LARGEST], run->noise) > 0 ? run->extra[EXTRA_DRIFT] / PetscMax(run->extra[EXTRA_LARGEST], run->noise) : 0));
   PetscCall(SummaryAddReal(s, "largest penetration", 0));
   PetscCall(SummaryAddReal(s, "wall time", wall));
   PetscCall(SummaryAddReal(s, "time per step", steps ? wall / steps : 0));
@@ -490,6 +505,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   }
   PetscCall(ErrorAgree(comm, RunCheckOutputs_Private(&run, history, exodus)));
   PetscCall(PetscCalloc1(model->nbody, &run.start));
+  PetscCall(RunNoise_Private(&run));
   if (restart[0]) PetscCall(RunRestart_Private(&run, restart));
   PetscCall(TSGetTime(run.ts, &t));
   if (history[0]) PetscCall(HistoryCreate(model, probes, history, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t + 0.5 * run.h, &run.history));
