@@ -270,6 +270,7 @@ static PetscErrorCode RunProgress_Private(Run *run, PetscInt step, PetscReal t, 
 {
   PetscReal      now, max_time, done;
   char           elapsed[32], remaining[32];
+  PetscInt       max_steps;
 
   PetscFunctionBeginUser;
   if (!run->progress || run->rank) PetscFunctionReturn(0);
@@ -277,7 +278,9 @@ static PetscErrorCode RunProgress_Private(Run *run, PetscInt step, PetscReal t, 
   if (!last && now - run->shown < (run->terminal ? 1 : 10)) PetscFunctionReturn(0);
   run->shown = now;
   PetscCall(TSGetMaxTime(run->ts, &max_time));
-  done = (t - run->t0 - run->first * run->h) / (max_time - run->t0 - run->first * run->h);
+  PetscCall(TSGetMaxSteps(run->ts, &max_steps));
+  max_time = PetscMin(max_time, run->t0 + max_steps * run->h);
+  done     = (t - run->t0 - run->first * run->h) / (max_time - run->t0 - run->first * run->h);
   FormatSeconds_Private(now - run->began, elapsed);
   FormatSeconds_Private(done > 0 ? (now - run->began) * (1 / done - 1) : 0, remaining);
   printf("%sstep %d  time %g of %g  contacts 0  iterations %g  elapsed %s  remaining %s%s", run->terminal ? "\r\033[K" : "", (int)step, (double)t, (double)max_time,
