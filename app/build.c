@@ -541,7 +541,7 @@ PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes
   for (PetscInt i = 0; i < b.nsection; i++) {
     Section *s = &b.section[i];
 
-    PetscCall(CopiesCreate(settings, s->name, &s->copies));
+    PetscCall(CopiesCreate(settings, s->name, s->partname, &s->copies));
     PetscCall(CopiesGetSize(s->copies, &s->n, &s->many));
     if (s->many) PetscCall(SettingsAddCopies(settings, s->name, s->n));
     s->first = total;

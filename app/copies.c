@@ -93,10 +93,10 @@ static PetscErrorCode CopiesReadFile_Private(Copies copies, const char where[], 
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode CopiesCreate(Settings settings, const char section[], Copies *copies)
+PetscErrorCode CopiesCreate(Settings settings, const char section[], const char part[], Copies *copies)
 {
   Copies      c;
-  char        key[512];
+  char        key[1024];
   PetscReal   degrees[3] = {0, 0, 0};
   PetscBool   file, grid, random, set;
   const char *name, *where, *folder;
@@ -104,12 +104,15 @@ PetscErrorCode CopiesCreate(Settings settings, const char section[], Copies *cop
   PetscFunctionBeginUser;
   PetscCall(PetscNew(&c));
   *copies = c;
-#define KEY(rest) (PetscSNPrintf(key, sizeof(key), "%s_" rest "|body_" rest, section), key)
+#define KEY(rest) (PetscSNPrintf(key, sizeof(key), "%s_" rest "|%s_" rest "|body_" rest, section, part), key)
   PetscCall(SettingsGetReals(settings, KEY("rotate"), 3, degrees, NULL));
   PlacementFromDegrees_Private(degrees, c->base.rotation);
   PetscCall(SettingsGetReals(settings, KEY("translate"), 3, c->base.shift, NULL));
   PetscCall(SettingsGetReals(settings, KEY("velocity"), 3, c->base.velocity, NULL));
   PetscCall(SettingsGetReals(settings, KEY("angular_velocity"), 3, c->base.spin, NULL));
+#undef KEY
+  /* not from the part: which may be another section's, whose copies are its own */
+#define KEY(rest) (PetscSNPrintf(key, sizeof(key), "%s_" rest "|body_" rest, section), key)
   PetscCall(SettingsGetString(settings, KEY("copies_file"), "", &name, &file));
   PetscCall(SettingsGetInts(settings, KEY("copies_grid"), 3, c->grid, &grid));
   PetscCall(SettingsGetInt(settings, KEY("copies_random"), 0, &c->n, &random));
