@@ -54,6 +54,13 @@ for ranks, extra in ((1, []), (3, swarm)):
 r = run(exe, stiff + ["-ts_dt", "0.1", "-ts_max_time", "1e6", "-indicator_warn", "0", "-energy_every", "0", "-output_interval", "1e9"], check=False, timeout=60)
 c.true("the guard is not asked: not finite", r.code == 1 and "'bar'" in r.err and "finite" in r.err, r.err.strip())
 
+# a load that is not finite at some time, on the one rank that has the body
+pushed = swarm + ["-forces", "push", "-push_body", "bar", "-push_offset", "0,0,0", "-push_direction", "0,1,0", "-push_value", "1/(t-0.025)", "-ts_dt", "0.01", "-ts_max_steps", "9"]
+for ranks in (1, 3):
+    r = run(exe, bar + pushed, ranks=ranks, check=False, timeout=60)
+    c.true(f"a force that is not finite, {ranks} ranks", r.code == 1 and len(r.err.splitlines()) == 1 and "push_value" in r.err and "t = 0.025" in r.err, r.err.strip())
+    c.equal("rows until then", len(read_csv(r.path("h.csv"))["time"]), 3)
+
 # bodies at rest have energies of round-off only, whatever their placement; loads may set them in motion
 with open(f"{temporary()}/rest.yml", "w") as f:
     f.write("ts: {dt: 1e-3, max_steps: 300}\nbodies: [bar]\nbar:\n  mesh: {type: box, size: [0.1, 0.1, 1], cells: [2, 2, 8]}\n"
