@@ -86,9 +86,13 @@ static PetscErrorCode BuildMesh_Private(Settings settings, const char part[], Me
       nr += p->count;
     }
   }
+  PetscCall(PetscSNPrintf(key, sizeof(key), "%s: %s_mesh", where, part));
+  ErrorContext(key);
   PetscCall((*gen->create)(reals, strings, mesh));
+  ErrorContext(NULL);
   for (PetscInt i = 0; i < ns; i++) PetscCall(PetscFree(paths[i]));
-  PetscCall(MeshCheck(*mesh));
+  PetscCall(PetscSNPrintf(key, sizeof(key), "part '%s'", part));
+  PetscCall(MeshCheck(*mesh, key));
   PetscFunctionReturn(0);
 }
 
@@ -106,6 +110,9 @@ static PetscErrorCode BuildPart_Private(Settings settings, const char name[], Pa
   PetscCall(SettingsGetReal(settings, KEY("material_young"), 0, &material.young, NULL));
   PetscCall(SettingsGetReal(settings, KEY("material_poisson"), 0, &material.poisson, NULL));
   PetscCall(SettingsGetReal(settings, KEY("material_density"), 0, &material.density, NULL));
+  PetscCall(SettingsRequire(settings, KEY("material_young"), (PetscBool)(material.young >= 0), "%g is below zero", (double)material.young));
+  PetscCall(SettingsRequire(settings, KEY("material_density"), (PetscBool)(material.density >= 0), "%g is below zero", (double)material.density));
+  PetscCall(SettingsRequire(settings, KEY("material_poisson"), (PetscBool)(material.poisson > -1 && material.poisson < 0.5), "%g is not between -1 and 0.5; take 0.49 for a nearly incompressible material", (double)material.poisson));
 #undef KEY
   material.linear = type == 1 ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(BuildMesh_Private(settings, name, &mesh));
@@ -183,9 +190,9 @@ static PetscErrorCode BuildBody_Private(Builder *builder, const Section *s, Pets
   PetscCall(PetscStrncpy(b->formulation, formulation, sizeof(b->formulation)));
 #define KEY(rest) (BodyKey_Private(s, copy, rest, key), key)
   PetscCall(SettingsGetReal(settings, KEY("damping"), 0, &b->eta, NULL));
-  UserCheck(b->eta >= 0, "%s_damping: %g is below zero", name, (double)b->eta);
+  PetscCall(SettingsRequire(settings, key, (PetscBool)(b->eta >= 0), "%g is below zero", (double)b->eta));
   PetscCall(SettingsGetReal(settings, KEY("mass_damping"), 0, &b->alpha, NULL));
-  UserCheck(b->alpha >= 0, "%s_mass_damping: %g is below zero", name, (double)b->alpha);
+  PetscCall(SettingsRequire(settings, key, (PetscBool)(b->alpha >= 0), "%g is below zero", (double)b->alpha));
   PetscCall(SettingsGetChoice(settings, KEY("frame"), frames, FRAME_MASS, &frame, NULL));
   b->frame = (FrameKind)frame;
   PetscCall(SettingsGetBool(settings, KEY("conserve"), PETSC_TRUE, &b->conserve, NULL));
@@ -474,6 +481,8 @@ static PetscErrorCode BuildGravity_Private(Settings settings, Model model)
 
     PetscCall(PetscSNPrintf(what, sizeof(what), "%s: gravity", where));
     PetscCall(FunctionCreate(what, items[c], folder, &model->gravity[c]));
+    PetscCall(FunctionUsesPlace(model->gravity[c], &set));
+    UserCheck(!set, "%s: expression \"%s\" may depend on t only", what, items[c]);
   }
   PetscFunctionReturn(0);
 }
@@ -532,7 +541,7 @@ PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes
   for (PetscInt i = 0; i < b.nsection; i++) {
     Section *s = &b.section[i];
 
-    PetscCall(CopiesCreate(settings, s->name, &s->copies));
+    PetscCall(CopiesCreate(settings, s->name, s->partname, &s->copies));
     PetscCall(CopiesGetSize(s->copies, &s->n, &s->many));
     if (s->many) PetscCall(SettingsAddCopies(settings, s->name, s->n));
     s->first = total;

@@ -93,10 +93,10 @@ static PetscErrorCode CopiesReadFile_Private(Copies copies, const char where[], 
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode CopiesCreate(Settings settings, const char section[], Copies *copies)
+PetscErrorCode CopiesCreate(Settings settings, const char section[], const char part[], Copies *copies)
 {
   Copies      c;
-  char        key[512];
+  char        key[1024];
   PetscReal   degrees[3] = {0, 0, 0};
   PetscBool   file, grid, random, set;
   const char *name, *where, *folder;
@@ -104,12 +104,15 @@ PetscErrorCode CopiesCreate(Settings settings, const char section[], Copies *cop
   PetscFunctionBeginUser;
   PetscCall(PetscNew(&c));
   *copies = c;
-#define KEY(rest) (PetscSNPrintf(key, sizeof(key), "%s_" rest "|body_" rest, section), key)
+#define KEY(rest) (PetscSNPrintf(key, sizeof(key), "%s_" rest "|%s_" rest "|body_" rest, section, part), key)
   PetscCall(SettingsGetReals(settings, KEY("rotate"), 3, degrees, NULL));
   PlacementFromDegrees_Private(degrees, c->base.rotation);
   PetscCall(SettingsGetReals(settings, KEY("translate"), 3, c->base.shift, NULL));
   PetscCall(SettingsGetReals(settings, KEY("velocity"), 3, c->base.velocity, NULL));
   PetscCall(SettingsGetReals(settings, KEY("angular_velocity"), 3, c->base.spin, NULL));
+#undef KEY
+  /* not from the part: which may be another section's, whose copies are its own */
+#define KEY(rest) (PetscSNPrintf(key, sizeof(key), "%s_" rest "|body_" rest, section), key)
   PetscCall(SettingsGetString(settings, KEY("copies_file"), "", &name, &file));
   PetscCall(SettingsGetInts(settings, KEY("copies_grid"), 3, c->grid, &grid));
   PetscCall(SettingsGetInt(settings, KEY("copies_random"), 0, &c->n, &random));
@@ -125,6 +128,7 @@ PetscErrorCode CopiesCreate(Settings settings, const char section[], Copies *cop
     for (PetscInt i = 0; i < 3; i++) PetscCheck(c->grid[i] > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_grid: %" PetscInt_FMT " copies along %c; give 1 or more", where, section, c->grid[i], "xyz"[i]);
     PetscCall(SettingsGetReals(settings, KEY("copies_spacing"), 3, c->spacing, &set));
     PetscCheck(set, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_grid needs %s_copies_spacing: 3 distances", where, section, section);
+    PetscCheck((PetscReal)c->grid[0] * c->grid[1] * c->grid[2] < PETSC_MAX_INT / 8., PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_grid: too many copies", where, section);
     c->n = c->grid[0] * c->grid[1] * c->grid[2];
   } else if (random) {
     c->kind = COPIES_RANDOM;

@@ -8,7 +8,7 @@ typedef struct {
 
 typedef struct _p_Copies *Copies;
 /* Reads SECTION_rotate, _translate, _velocity, _angular_velocity and _copies_*. */
-PETSC_EXTERN PetscErrorCode CopiesCreate(Settings settings, const char section[], Copies *copies);
+PETSC_EXTERN PetscErrorCode CopiesCreate(Settings settings, const char section[], const char part[], Copies *copies);
 PETSC_EXTERN PetscErrorCode CopiesDestroy(Copies *copies);
 /* Number of bodies; *many is false when the section is one body under its own name. */
 PETSC_EXTERN PetscErrorCode CopiesGetSize(Copies copies, PetscInt *n, PetscBool *many);

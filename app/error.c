@@ -4,17 +4,23 @@
 static struct {
   char      message[2048];
   PetscBool set;
+  PetscBool found;  /* the message is of the place where the error was found, not of one that it passed through */
   PetscBool agreed; /* this rank leaves because of another's error */
+  const char *context;
+  MPI_Comm    comm; /* of its own: what is under way on others cannot get in between */
 } error_state;
 
 static void Store_Private(const char format[], const char text[], const char func[], const char file[], int line)
 {
   char *m = error_state.message;
 
-  snprintf(m, sizeof(error_state.message), format, text, func ? func : "?", file ? file : "?", line);
+  size_t n = 0;
+
+  if (error_state.context) n = PetscMin((size_t)snprintf(m, sizeof(error_state.message), "%s: ", error_state.context), sizeof(error_state.message) - 1);
+  snprintf(m + n, sizeof(error_state.message) - n, format, text, func ? func : "?", file ? file : "?", line);
   for (char *c = m; *c; c++)
     if (*c == '\n' || *c == '\r') *c = ' '; /* one line */
-  for (size_t n = strlen(m); n && m[n - 1] == ' '; n--) m[n - 1] = 0;
+  for (n = strlen(m); n && m[n - 1] == ' '; n--) m[n - 1] = 0;
   error_state.set = PETSC_TRUE;
 }
 
@@ -36,6 +42,7 @@ static PetscErrorCode Handler_Private(MPI_Comm comm, int line, const char *func,
   if (type != PETSC_ERROR_INITIAL || !text || !text[0]) text = NULL;
   if (!text && PetscErrorMessage(code, &text, NULL)) text = NULL;
   if (!text) text = "error without a message";
+  error_state.found = type == PETSC_ERROR_INITIAL ? PETSC_TRUE : PETSC_FALSE;
   if (code == PETSC_ERR_USER_INPUT && type == PETSC_ERROR_INITIAL) Store_Private("%s", text, func, file, line);
   else if (code == PETSC_ERR_MEM) Store_Private("out of memory: %s (%s, %s:%d)", text, func, file, line);
   else Store_Private("internal error: %s (%s, %s:%d)", text, func, file, line);
@@ -67,19 +74,41 @@ PetscErrorCode ErrorAgree(MPI_Comm comm, PetscErrorCode ierr)
   PetscFunctionReturn((PetscErrorCode)most);
 }
 
+void ErrorContext(const char context[])
+{
+  error_state.context = context;
+}
+
+PetscErrorCode ErrorStart(MPI_Comm comm)
+{
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_dup(comm, &error_state.comm));
+  PetscFunctionReturn(0);
+}
+
 int ErrorExit(MPI_Comm comm, PetscErrorCode ierr)
 {
-  int         bad = ierr ? 1 : 0, any = 0, speaker = 0, mine;
+  int         bad = ierr ? 1 : 0, any = 0, speaker = 0, mine, done = 0;
   PetscMPIInt rank, size;
+  MPI_Request request;
+  double      began;
 
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, comm);
+  MPI_Iallreduce(&bad, &any, 1, MPI_INT, MPI_MAX, error_state.comm, &request);
+  /* Ranks that do not come have not seen the error and wait for this one. They are given some time, as they may be late only; each rank
+     gives another time, so that one speaks. */
+  for (began = MPI_Wtime(); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
+    if (bad && MPI_Wtime() - began > 5 + 2 * (double)rank / size + (error_state.found ? 0 : 5)) {
+      Print_Private();
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+  comm = error_state.comm;
   if (!any) return 0;
-  mine = ierr && error_state.set ? rank : size;
+  mine = ierr && error_state.set ? (error_state.found ? rank : size + rank) : 2 * size;
   MPI_Allreduce(&mine, &speaker, 1, MPI_INT, MPI_MIN, comm);
-  if (speaker == size && !rank) fprintf(stderr, "ashlar: error code %d without a message\n", (int)ierr);
-  if (speaker == rank) Print_Private();
+  if (speaker < 2 * size && speaker % size == rank) Print_Private();
+  if (speaker == 2 * size && !rank) fprintf(stderr, "ashlar: error code %d without a message\n", (int)ierr);
   MPI_Barrier(comm); /* nobody ends the run before the line is out */
   return 1;
 }

@@ -9,5 +9,10 @@
 PETSC_EXTERN PetscErrorCode ErrorHandlerPush(void);
 /* Collective: turns an error on any rank into an error on all, so that no rank waits for one that has left. */
 PETSC_EXTERN PetscErrorCode ErrorAgree(MPI_Comm comm, PetscErrorCode ierr);
-/* Collective, at the end of main: prints the message of the lowest rank that has one, returns the exit code. */
+/* What every following user's mistake is about, put before its message ("model.yml:3:9: bar_mesh"); NULL: nothing. Kept, not copied. */
+PETSC_EXTERN void ErrorContext(const char context[]);
+/* Collective, after PetscInitialize: ErrorExit needs it. */
+PETSC_EXTERN PetscErrorCode ErrorStart(MPI_Comm comm);
+/* Collective, at the end of main: prints the message of the lowest rank that found an error itself, returns the exit code. An error that
+   some ranks do not know of, so that they wait elsewhere, ends the run after a few seconds. */
 PETSC_EXTERN int ErrorExit(MPI_Comm comm, PetscErrorCode ierr);

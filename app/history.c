@@ -15,7 +15,7 @@ struct _p_History {
   PetscReal    *value;
 };
 
-/* Cuts rows later than `restart` off an existing history, so that a restarted run goes on with it. */
+/* Cuts rows later than `restart`, which must lie between two steps (times in the file are rounded), off an existing history, so that a restarted run goes on with it. */
 static PetscErrorCode HistoryTruncate_Private(FILE *file, PetscReal restart)
 {
   char  *line = NULL;

@@ -5,6 +5,7 @@
 #include "integrators/formulations.h"
 #include "integrators/zhangskeel.h"
 #include "meshes/partition.h"
+#include <signal.h>
 
 static PetscErrorCode Main_Private(int argc, char **argv)
 {
@@ -52,7 +53,9 @@ int main(int argc, char **argv)
   if (ErrorHandlerPush()) return 1;
   ierr = PetscInitialize(&none, &bare, NULL, NULL);
   if (ierr) return 1;
+  signal(SIGPIPE, SIG_IGN);      /* a reader that leaves early (| head) does not end the run */
   ierr = PetscLogDefaultBegin(); /* the summary lists seconds per phase */
+  if (ErrorStart(PETSC_COMM_WORLD)) return 1;
   if (!ierr) ierr = Main_Private(argc, argv);
   status = ErrorExit(PETSC_COMM_WORLD, ierr);
   ierr   = PetscFinalize();

@@ -1,8 +1,8 @@
 #include "option_table.h"
 #include "settings.h"
 
-#define OWN(group, name, def, meaning)   {group, name, def, meaning, PETSC_FALSE}
-#define PETSC(group, name, def, meaning) {group, name, def, meaning, PETSC_TRUE}
+#define OWN(group, name, def, meaning)         {group, name, def, meaning, PETSC_FALSE, 0}
+#define PETSC(kind, group, name, def, meaning) {group, name, def, meaning, PETSC_TRUE, kind}
 
 /* clang-format off */
 const Option option_table[] = {
@@ -28,7 +28,7 @@ const Option option_table[] = {
   OWN("Body", "<body>_mesh_type", "", "mesh generator: box, pipe, ..."),
   OWN("Body", "<body>_mesh_file", "", "file of mesh type exodus"),
   OWN("Body", "<body>_mesh_size", "", "edges of a box, 3 numbers [m]"),
-  OWN("Body", "<body>_mesh_cells", "1,1,1", "elements along each direction of a generated mesh, 3 numbers"),
+  OWN("Body", "<body>_mesh_cells", "1,1,1; pipe 8,24,1", "elements along each direction of a generated mesh, 3 numbers"),
   OWN("Body", "<body>_mesh_inner_radius", "", "inner radius of a pipe [m]"),
   OWN("Body", "<body>_mesh_thickness", "", "wall of a pipe [m]"),
   OWN("Body", "<body>_mesh_length", "", "length of a pipe, along x [m]"),
@@ -64,7 +64,7 @@ const Option option_table[] = {
   OWN("Force", "<force>_point", "", "point it acts at, in the placed state, 3 numbers [m]"),
   OWN("Force", "<force>_offset", "", "or from the mass centre of the placed body, 3 numbers [m]"),
   OWN("Force", "<force>_direction", "", "direction, 3 numbers; the force is value times direction"),
-  OWN("Force", "<force>_value", "1", "value: number, expression of t or CSV file of t, value [N]"),
+  OWN("Force", "<force>_value", "1", "value: number, expression of t (and of x, y, z where it acts) or CSV file of t, value [N]"),
 
   OWN("Probe", "<probe>_body", "", "body the probe sits on"),
   OWN("Probe", "<probe>_point", "", "its point in the placed state, 3 numbers [m]"),
@@ -75,17 +75,17 @@ const Option option_table[] = {
   OWN("Output", "output_interval", "0", "model time between outputs (0: every step)"),
   OWN("Output", "output_digits", "10", "digits in the CSV file (17: exact)"),
 
-  PETSC("Time", "ts_type", "zhangskeel", "time scheme"),
-  PETSC("Time", "ts_dt", "", "step [s]"),
-  PETSC("Time", "ts_max_time", "", "end of the run [s]"),
-  PETSC("Time", "ts_max_steps", "", "end of the run in steps"),
-  PETSC("Time", "ts_monitor", "", "print every step"),
-  PETSC("Time", "ts_zhangskeel_implicit", "false", "iterate the step to the implicit solution"),
-  PETSC("Time", "ts_zhangskeel_rtol", "1e-12", "relative tolerance of these iterations"),
-  PETSC("Time", "ts_zhangskeel_max_it", "25", "most of these iterations"),
-  PETSC("Time", "log_view", "", "print times and flops of all phases at the end"),
+  PETSC('s', "Time", "ts_type", "zhangskeel", "time scheme"),
+  PETSC('r', "Time", "ts_dt", "", "step [s]"),
+  PETSC('r', "Time", "ts_max_time", "", "end of the run [s]"),
+  PETSC('i', "Time", "ts_max_steps", "", "end of the run in steps"),
+  PETSC(0, "Time", "ts_monitor", "", "print every step"),
+  PETSC(0, "Time", "ts_zhangskeel_implicit", "false", "iterate the step to the implicit solution"),
+  PETSC('r', "Time", "ts_zhangskeel_rtol", "1e-12", "relative tolerance of these iterations"),
+  PETSC('i', "Time", "ts_zhangskeel_max_it", "25", "most of these iterations"),
+  PETSC(0, "Time", "log_view", "", "print times and flops of all phases at the end"),
 
-  PETSC("Partition", "mat_partitioning_type", "", "how bodies are spread over the ranks"),
+  PETSC('s', "Partition", "mat_partitioning_type", "", "how bodies are spread over the ranks"),
 
   OWN("Element", "element_simd", "auto", "vector instructions of the element kernels: auto, sse2, avx2 or avx512"),
 };

@@ -23,10 +23,11 @@ typedef struct {
   Results           results;
   const char       *checkpoint, *summary;
   PetscReal         t0, h, interval, guard, max_wall, began;
-  PetscInt          every, checkpoint_every, first, last_checkpoint;
+  PetscInt          every, checkpoint_every, first, first_iterations, last_checkpoint;
   PetscReal         extra[EXTRA_COUNT]; /* total at the start; largest energy; largest change of the total; step of the last balance; iterations */
   PetscReal        *start;              /* of each body here: its total at the start */
   PetscReal         energy[ENERGY_COUNT];
+  PetscReal         noise; /* an energy that round-off alone may make of bodies at rest */
   PetscBool         progress, terminal, interrupted;
   PetscReal         shown;
   PetscLogStage     stage;
@@ -74,10 +75,24 @@ static PetscErrorCode RunBalanceDue_Private(TS ts, PetscInt step, PetscReal t, P
   PetscFunctionReturn(0);
 }
 
+/* Velocities of 1e-12 of a body's radius in a step are noise. */
+static PetscErrorCode RunNoise_Private(Run *run)
+{
+  PetscFunctionBeginUser;
+  run->noise = 0;
+  for (PetscInt i = 0; i < run->model->nbody; i++) {
+    const Part part = run->model->body[i]->part;
+
+    if (run->model->domain[i]->batch->ops->size) run->noise += 1e-24 * part->total * PetscSqr(part->radius / run->h);
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &run->noise, 1, MPIU_REAL, MPIU_SUM, run->comm));
+  PetscFunctionReturn(0);
+}
+
 /* Sums of all bodies, and the guard: a balance that grows means that the step is too long for somebody. */
 static PetscErrorCode RunBalance_Private(Run *run, PetscInt step, PetscReal t, PetscBool begin)
 {
-  PetscReal sum[LEDGER_SIZE], scale, growth;
+  PetscReal sum[LEDGER_SIZE], scale, growth, largest;
 
   PetscFunctionBeginUser;
   PetscCall(ModelLedger(run->model, sum));
@@ -89,10 +104,11 @@ static PetscErrorCode RunBalance_Private(Run *run, PetscInt step, PetscReal t, P
   run->energy[ENERGY_TOTAL]    = BodyTotal_Private(sum);
   run->extra[EXTRA_BALANCED]   = step;
   if (begin) run->extra[EXTRA_START] = run->energy[ENERGY_TOTAL];
-  scale                     = sum[LEDGER_KINETIC] + sum[LEDGER_INTERNAL] + PetscAbsReal(sum[LEDGER_EXTERNAL]);
-  run->extra[EXTRA_LARGEST] = PetscMax(run->extra[EXTRA_LARGEST], begin || !(run->extra[EXTRA_LARGEST] > 0) ? scale : 0);
-  growth                    = run->energy[ENERGY_TOTAL] - run->extra[EXTRA_START];
-  if (PetscIsInfOrNanReal(growth) || (run->guard > 0 && growth > run->guard * run->extra[EXTRA_LARGEST])) {
+  scale  = sum[LEDGER_KINETIC] + sum[LEDGER_INTERNAL] + PetscAbsReal(sum[LEDGER_EXTERNAL]);
+  growth = run->energy[ENERGY_TOTAL] - run->extra[EXTRA_START];
+  /* energy that has just appeared must not raise its own bound; the work of loads may, as bodies start from rest by it */
+  largest = PetscMax(PetscMax(run->extra[EXTRA_LARGEST], begin ? scale : PetscAbsReal(sum[LEDGER_EXTERNAL])), run->noise);
+  if (PetscIsInfOrNanReal(growth) || (run->guard > 0 && growth > run->guard * largest)) {
     struct {
       double value;
       int    rank;
@@ -111,10 +127,9 @@ static PetscErrorCode RunBalance_Private(Run *run, PetscInt step, PetscReal t, P
     worst.rank = run->rank;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, run->comm));
     UserCheck(worst.rank != run->rank || !who, "t = %g: the energy of body '%s' has grown by %.3g, past %g of the largest energy so far (%.3g): the step is too long for it; take a smaller -ts_dt, or another -energy_guard (0: none)",
-              (double)t, (*who)->name, worst.value, (double)run->guard, (double)run->extra[EXTRA_LARGEST]);
+              (double)t, (*who)->name, worst.value, (double)run->guard, (double)largest);
     PetscFunctionReturn(PETSC_ERR_USER_INPUT);
   }
-  /* only after the guard: energy that has just appeared must not raise its own bound */
   run->extra[EXTRA_LARGEST] = PetscMax(run->extra[EXTRA_LARGEST], scale);
   run->extra[EXTRA_DRIFT]   = PetscMax(run->extra[EXTRA_DRIFT], PetscAbsReal(growth));
   PetscFunctionReturn(0);
@@ -232,6 +247,7 @@ static PetscErrorCode RunRestart_Private(Run *run, const char file[])
   PetscCall(PetscFree2(id, length));
   PetscCall(PetscFree(data));
   UserCheck(head.dt == run->h, "restart: '%s' was written with -ts_dt %.17g, this run has %.17g: go on with the same step", file, (double)head.dt, (double)run->h);
+  run->stepper.iterations = run->first_iterations = (PetscInt)run->extra[EXTRA_ITERATIONS];
   run->t0              = head.t0;
   run->first           = head.step;
   run->last_checkpoint = head.step;
@@ -254,6 +270,7 @@ static PetscErrorCode RunProgress_Private(Run *run, PetscInt step, PetscReal t, 
 {
   PetscReal      now, max_time, done;
   char           elapsed[32], remaining[32];
+  PetscInt       max_steps;
 
   PetscFunctionBeginUser;
   if (!run->progress || run->rank) PetscFunctionReturn(0);
@@ -261,11 +278,13 @@ static PetscErrorCode RunProgress_Private(Run *run, PetscInt step, PetscReal t, 
   if (!last && now - run->shown < (run->terminal ? 1 : 10)) PetscFunctionReturn(0);
   run->shown = now;
   PetscCall(TSGetMaxTime(run->ts, &max_time));
-  done = (t - run->t0 - run->first * run->h) / (max_time - run->t0 - run->first * run->h);
+  PetscCall(TSGetMaxSteps(run->ts, &max_steps));
+  max_time = PetscMin(max_time, run->t0 + max_steps * run->h);
+  done     = (t - run->t0 - run->first * run->h) / (max_time - run->t0 - run->first * run->h);
   FormatSeconds_Private(now - run->began, elapsed);
   FormatSeconds_Private(done > 0 ? (now - run->began) * (1 / done - 1) : 0, remaining);
   printf("%sstep %d  time %g of %g  contacts 0  iterations %g  elapsed %s  remaining %s%s", run->terminal ? "\r\033[K" : "", (int)step, (double)t, (double)max_time,
-         step > run->first ? (double)run->stepper.iterations / (step - run->first) : 0., elapsed, remaining, run->terminal && !last ? "" : "\n");
+         step > run->first ? (double)(run->stepper.iterations - run->first_iterations) / (step - run->first) : 0., elapsed, remaining, run->terminal && !last ? "" : "\n");
   fflush(stdout);
   PetscFunctionReturn(0);
 }
@@ -343,10 +362,10 @@ static PetscErrorCode RunSummary_Private(Run *run)
   PetscCall(SummaryAddInt(s, "contacts max", 0));
   PetscCall(SummaryAddReal(s, "SNES iterations mean", 0));
   PetscCall(SummaryAddInt(s, "SNES iterations max", 0));
-  PetscCall(SummaryAddReal(s, "step iterations mean", steps ? (PetscReal)run->stepper.iterations / steps : 0));
+  PetscCall(SummaryAddReal(s, "step iterations mean", steps ? (PetscReal)(run->stepper.iterations - run->first_iterations) / steps : 0));
   PetscCall(SummaryAddReal(s, "worst final merit", 0));
   PetscCall(SummaryAddInt(s, "steps not converged", 0));
-  PetscCall(SummaryAddReal(s, "energy drift", run->extra[EXTRA_LARGEST] > 0 ? run->extra[EXTRA_DRIFT] / run->extra[EXTRA_LARGEST] : 0));
+  PetscCall(SummaryAddReal(s, "energy drift", PetscMax(run->extra[EXTRA_LARGEST], run->noise) > 0 ? run->extra[EXTRA_DRIFT] / PetscMax(run->extra[EXTRA_LARGEST], run->noise) : 0));
   PetscCall(SummaryAddReal(s, "largest penetration", 0));
   PetscCall(SummaryAddReal(s, "wall time", wall));
   PetscCall(SummaryAddReal(s, "time per step", steps ? wall / steps : 0));
@@ -417,7 +436,7 @@ static PetscErrorCode RunCheckOutputs_Private(Run *run, const char history[], co
 PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes)
 {
   Run         run = {.comm = comm, .model = model, .probes = probes};
-  const char *history, *exodus, *restart;
+  const char *history, *exodus, *restart, *scheme;
   PetscInt    digits;
   PetscBool   check;
   PetscReal   t, max_time;
@@ -443,11 +462,16 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(SettingsGetInt(settings, "energy_every", 1, &run.every, NULL));
   PetscCall(SettingsGetReal(settings, "indicator_warn", 0.3, &run.stepper.warn, NULL));
   PetscCall(SettingsGetBool(settings, "check", PETSC_FALSE, &check, NULL));
-  UserCheck(digits >= 1 && digits <= 17, "output_digits: %" PetscInt_FMT " is not between 1 and 17", digits);
-  UserCheck(run.every >= 0, "energy_every: %" PetscInt_FMT " is below zero", run.every);
-  UserCheck(run.checkpoint_every >= 0, "checkpoint_every: %" PetscInt_FMT " is below zero", run.checkpoint_every);
+#define Require(key, cond, ...) PetscCall(SettingsRequire(settings, key, (cond) ? PETSC_TRUE : PETSC_FALSE, __VA_ARGS__))
+  Require("output_digits", digits >= 1 && digits <= 17, "%" PetscInt_FMT " is not between 1 and 17", digits);
+  Require("energy_every", run.every >= 0, "%" PetscInt_FMT " is below zero", run.every);
+  Require("energy_guard", run.guard >= 0, "%g is below zero", (double)run.guard);
+  Require("max_wall_time", run.max_wall >= 0, "%g is below zero", (double)run.max_wall);
+  Require("checkpoint_every", run.checkpoint_every >= 0, "%" PetscInt_FMT " is below zero", run.checkpoint_every);
   UserCheck(!run.checkpoint_every || run.checkpoint[0], "checkpoint_every needs a file: give -checkpoint file.h5");
-  UserCheck(run.interval >= 0, "output_interval: %g is below zero", (double)run.interval);
+  Require("output_interval", run.interval >= 0, "%g is below zero", (double)run.interval);
+  PetscCall(SettingsGetString(settings, "ts_type", TSZHANGSKEEL, &scheme, NULL));
+  Require("ts_type", !strcmp(scheme, TSZHANGSKEEL), "'%s' cannot integrate bodies; take " TSZHANGSKEEL, scheme);
   run.stepper.model  = model;
   run.stepper.rtol   = 1e-12;
   run.stepper.max_it = 25;
@@ -461,20 +485,18 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(TSSetSolution(run.ts, model->q));
   PetscCall(TSSetFromOptions(run.ts));
   {
-    TSType    type;
-    PetscBool own;
-    PetscInt  max_steps;
+    PetscInt max_steps;
 
-    PetscCall(TSGetType(run.ts, &type));
-    PetscCall(PetscStrcmp(type, TSZHANGSKEEL, &own));
-    UserCheck(own, "ts_type: '%s' cannot integrate bodies; take " TSZHANGSKEEL, type);
     PetscCall(TSGetTimeStep(run.ts, &run.h));
     PetscCall(TSGetMaxTime(run.ts, &max_time));
     PetscCall(TSGetMaxSteps(run.ts, &max_steps));
-    UserCheck(run.h > 0, "ts_dt: give the length of a step, above zero: ts: {dt: 1e-3} or -ts_dt 1e-3");
+    PetscCall(TSGetTime(run.ts, &run.t0));
+    Require("ts_dt", run.h > 0, "give the length of a step, above zero: ts: {dt: 1e-3} or -ts_dt 1e-3");
+    Require("ts_max_time", max_time >= run.t0, "%g is before the start", (double)max_time);
+    Require("ts_max_steps", max_steps >= 0, "%" PetscInt_FMT " is below zero", max_steps);
     UserCheck(max_time < PETSC_MAX_REAL || max_steps < PETSC_MAX_INT, "give the end of the run: -ts_max_time (model time) or -ts_max_steps");
   }
-  PetscCall(TSGetTime(run.ts, &run.t0));
+#undef Require
   PetscCall(TSZhangSkeelSetOrigin(run.ts, run.t0));
   PetscCall(TSZhangSkeelSetBalance(run.ts, RunBalanceDue_Private, &run));
   PetscCall(TSSetPostStep(run.ts, RunAccept_Private));
@@ -486,9 +508,10 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   }
   PetscCall(ErrorAgree(comm, RunCheckOutputs_Private(&run, history, exodus)));
   PetscCall(PetscCalloc1(model->nbody, &run.start));
+  PetscCall(RunNoise_Private(&run));
   if (restart[0]) PetscCall(RunRestart_Private(&run, restart));
   PetscCall(TSGetTime(run.ts, &t));
-  if (history[0]) PetscCall(HistoryCreate(model, probes, history, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t, &run.history));
+  if (history[0]) PetscCall(HistoryCreate(model, probes, history, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t + 0.5 * run.h, &run.history));
   if (exodus[0]) PetscCall(RunResultsCreate_Private(&run, exodus, restart[0] ? PETSC_TRUE : PETSC_FALSE, t));
   PetscCall(PetscLogStageRegister("Run", &run.stage));
   PetscCall(PetscLogStagePush(run.stage));

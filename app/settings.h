@@ -31,6 +31,8 @@ PETSC_EXTERN PetscErrorCode SettingsGetInts(Settings s, const char key[], PetscI
 PETSC_EXTERN PetscErrorCode SettingsGetList(Settings s, const char key[], PetscInt *n, const char *const **items, PetscBool *set);
 /* One of `choices` (NULL-terminated); *index. */
 PETSC_EXTERN PetscErrorCode SettingsGetChoice(Settings s, const char key[], const char *const choices[], PetscInt def, PetscInt *index, PetscBool *set);
+/* An error "FILE:LINE:COLUMN: KEY: ..." about the value that `key` finds, unless it is good. */
+PETSC_EXTERN PetscErrorCode SettingsRequire(Settings s, const char key[], PetscBool good, const char format[], ...) PETSC_ATTRIBUTE_FORMAT(4, 5);
 /* The alternative whose value the getters take, the first if none is set. */
 PETSC_EXTERN PetscErrorCode SettingsGetKey(Settings s, const char key[], char found[], size_t length);
 /* "FILE:LINE:COLUMN" or "command line" of the value that `key` finds, "default" if none; and the folder of its file (for relative paths). */

@@ -47,7 +47,7 @@ static PetscBool EndsIn_Private(const char text[], const char end[])
 
 PetscErrorCode SettingsToPetsc(Settings s)
 {
-  PetscInt    count = 0;
+  PetscInt    count = 0, option;
   Entry      *first = NULL;
   const char *where;
   PetscBool   log;
@@ -58,6 +58,8 @@ PetscErrorCode SettingsToPetsc(Settings s)
 
     PetscCall(Owner_Private(s, e, &e->owner));
     if (e->owner != OWNER_PETSC) continue;
+    PetscCall(SettingsOptionOf_Private(s, TextOf(e->key), &option));
+    if (option >= 0 && option_table[option].kind) PetscCall(SettingsCheckValue_Private(s, e, option_table[option].kind));
     count++;
     if (!first) first = e;
   }

@@ -272,6 +272,35 @@ PetscErrorCode SettingsGetChoice(Settings s, const char key[], const char *const
   PetscFunctionReturn(0);
 }
 
+PetscErrorCode SettingsRequire(Settings s, const char key[], PetscBool good, const char format[], ...)
+{
+  Entry  *e;
+  char    text[1024];
+  va_list args;
+
+  PetscFunctionBeginUser;
+  if (good) PetscFunctionReturn(0);
+  va_start(args, format);
+  vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  PetscCall(Find_Private(s, key, &e));
+  COMPLAIN(!e, s, e, "%s", text);
+  UserError("%.*s: %s", (int)strcspn(key, "|"), key, text);
+}
+
+/* What goes to PETSc is read there, too; its own complaint would name neither the option nor the place. */
+PetscErrorCode SettingsCheckValue_Private(Settings s, Entry *e, char kind)
+{
+  PetscReal real;
+  PetscInt  integer;
+
+  PetscFunctionBeginUser;
+  COMPLAIN(!e->flag && e->text[0], s, e, "needs a value");
+  if (kind == 'r') PetscCall(ParseReal_Private(s, e, e->text, &real));
+  if (kind == 'i') PetscCall(ParseInt_Private(s, e, e->text, &integer));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode SettingsGetKey(Settings s, const char key[], char found[], size_t length)
 {
   const char *p = key;

@@ -88,6 +88,8 @@ enum { WORD_MODEL = 1, WORD_PETSC = 2 };
 PETSC_INTERN PetscErrorCode SettingsFindEntry_Private(Settings s, Text key, Entry **e);
 PETSC_INTERN PetscErrorCode SettingsEntryWhere_Private(Settings s, Entry *e, const char **where);
 PETSC_INTERN PetscErrorCode SettingsPlace_Private(Settings s, PetscInt source, PetscInt line, PetscInt column, char **place);
+/* settings_get.c: an error unless the value is of this kind, see Option */
+PETSC_INTERN PetscErrorCode SettingsCheckValue_Private(Settings s, Entry *e, char kind);
 /* settings_section.c: the section a key belongs to (-1: none, nsection: the literal body_) and what follows its '_'; the option it is (-1: none) */
 PETSC_INTERN PetscErrorCode SettingsSectionOf_Private(Settings s, Text key, PetscInt *section, Text *rest);
 PETSC_INTERN PetscErrorCode SettingsGenericOption_Private(Settings s, PetscInt section, Text rest, PetscInt *option);

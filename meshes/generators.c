@@ -54,15 +54,19 @@ static PetscErrorCode GridCreate_Private(const char name[], const PetscInt cells
 {
   Mesh      m;
   PetscInt *c;
+  PetscReal nodes = 1;
 
   PetscFunctionBeginUser;
   g->ring = ring;
   for (PetscInt d = 0; d < 3; d++) {
     PetscCheck(cells[d] >= 1, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %" PetscInt_FMT " cells in direction %" PetscInt_FMT "; give 1 or more", name, cells[d], d + 1);
+    nodes *= (PetscReal)cells[d] + 1;
+  }
+  PetscCheck(nodes * 3 < PETSC_MAX_INT / 8., PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: too many cells for one body", name);
+  for (PetscInt d = 0; d < 3; d++) {
     g->cells[d] = cells[d];
     g->nodes[d] = cells[d] + (ring && d == 1 ? 0 : 1);
   }
-  PetscCheck((PetscReal)g->nodes[0] * g->nodes[1] * g->nodes[2] * 3 < PETSC_MAX_INT / 8., PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: too many cells for one body", name);
   PetscCall(MeshCreate(&m));
   *mesh    = m;
   m->nnode = g->nodes[0] * g->nodes[1] * g->nodes[2];
@@ -96,7 +100,10 @@ PetscErrorCode MeshCreateBox(const PetscReal size[3], const PetscInt cells[3], M
   Grid                     g;
 
   PetscFunctionBeginUser;
-  for (PetscInt d = 0; d < 3; d++) PetscCheck(size[d] > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "box: size %g along %c is not above zero", (double)size[d], "xyz"[d]);
+  for (PetscInt d = 0; d < 3; d++) {
+    PetscCheck(size[d] > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "box: size %g along %c is not above zero", (double)size[d], "xyz"[d]);
+    PetscCheck(!PetscIsInfReal(size[d]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "box: size %g along %c is not finite", (double)size[d], "xyz"[d]);
+  }
   PetscCall(GridCreate_Private("box", cells, PETSC_FALSE, &g, mesh));
   for (PetscInt k = 0; k < g.nodes[2]; k++)
     for (PetscInt j = 0; j < g.nodes[1]; j++)
@@ -111,28 +118,46 @@ PetscErrorCode MeshCreateBox(const PetscReal size[3], const PetscInt cells[3], M
   PetscFunctionReturn(0);
 }
 
+/* Sine and cosine of j / n of a turn, from an angle of at most an eighth: exactly symmetric, and 0 and 1 where they should be */
+static void Turn_Private(PetscInt j, PetscInt n, PetscReal *sine, PetscReal *cosine)
+{
+  const PetscInt64 four = 4 * (PetscInt64)j, quarter = four / n, rest = four % n;
+  const PetscBool  upper = 2 * rest > n ? PETSC_TRUE : PETSC_FALSE;
+  const PetscReal  angle = 0.5 * PETSC_PI * (upper ? n - rest : rest) / n;
+  const PetscReal  c = 2 * rest == n ? PetscSqrtReal(0.5) : PetscCosReal(angle), s = 2 * rest == n ? c : PetscSinReal(angle);
+  const PetscReal  sc[2] = {upper ? c : s, upper ? s : c}; /* within the quarter */
+
+  *sine   = (quarter & 2 ? -1 : 1) * sc[quarter & 1];
+  *cosine = (quarter == 1 || quarter == 2 ? -1 : 1) * sc[1 - (quarter & 1)];
+}
+
 PetscErrorCode MeshCreatePipe(PetscReal inner_radius, PetscReal thickness, PetscReal length, const PetscInt cells[3], Mesh *mesh)
 {
-  static const char *const names[3][2] = {{"left", "right"}, {NULL, NULL}, {"inner", "outer"}};
+  static const char *const names[3][2] = {{"left", "right"}, {NULL, NULL}, {"inner", "outer"}}, *const lengths[3] = {"inner_radius", "thickness", "length"};
+  const PetscReal          given[3] = {inner_radius, thickness, length};
   Grid                     g;
 
   PetscFunctionBeginUser;
-  PetscCheck(inner_radius > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "pipe: inner_radius %g is not above zero", (double)inner_radius);
-  PetscCheck(thickness > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "pipe: thickness %g is not above zero", (double)thickness);
-  PetscCheck(length > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "pipe: length %g is not above zero", (double)length);
+  for (PetscInt i = 0; i < 3; i++) {
+    PetscCheck(given[i] > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "pipe: %s %g is not above zero", lengths[i], (double)given[i]);
+    PetscCheck(!PetscIsInfReal(given[i]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "pipe: %s %g is not finite", lengths[i], (double)given[i]);
+  }
   PetscCheck(cells[1] >= 3, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "pipe: %" PetscInt_FMT " cells around; give 3 or more", cells[1]);
   PetscCall(GridCreate_Private("pipe", cells, PETSC_TRUE, &g, mesh));
   for (PetscInt k = 0; k < g.nodes[2]; k++)
     for (PetscInt j = 0; j < g.nodes[1]; j++) {
       /* from the lowest line on, so that a pipe can stand on a ridge */
-      const PetscReal angle = 2 * PETSC_PI * j / cells[1], r = inner_radius + thickness * k / cells[2];
+      const PetscReal r = inner_radius + thickness * k / cells[2];
+      PetscReal       sine, cosine;
+
+      Turn_Private(j, cells[1], &sine, &cosine);
 
       for (PetscInt i = 0; i < g.nodes[0]; i++) {
         PetscReal *x = (*mesh)->coord + 3 * GridNode_Private(&g, i, j, k);
 
         x[0] = length * (2 * i - cells[0]) / (2 * cells[0]);
-        x[1] = -r * PetscSinReal(angle); /* along, around, outwards is right-handed */
-        x[2] = -r * PetscCosReal(angle);
+        x[1] = -r * sine; /* along, around, outwards is right-handed */
+        x[2] = -r * cosine;
       }
     }
   for (PetscInt d = 0; d < 3; d += 2)

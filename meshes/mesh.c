@@ -54,15 +54,9 @@ static PetscReal HexCorner_Private(const PetscReal *coord, const PetscInt *conn,
   return e[0][0] * (e[1][1] * e[2][2] - e[1][2] * e[2][1]) + e[0][1] * (e[1][2] * e[2][0] - e[1][0] * e[2][2]) + e[0][2] * (e[1][0] * e[2][1] - e[1][1] * e[2][0]);
 }
 
-PetscErrorCode MeshCheck(Mesh mesh)
+static PetscErrorCode MeshCheckElements_Private(Mesh mesh, const char where[], PetscBool used[])
 {
-  PetscBool *used;
-
   PetscFunctionBeginUser;
-  PetscCheck(mesh->nnode > 0 && mesh->nelem > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "the mesh has no elements");
-  for (PetscInt i = 0; i < 3 * mesh->nnode; i++)
-    PetscCheck(!PetscIsInfOrNanReal(mesh->coord[i]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "node %" PetscInt_FMT " of the mesh is not finite", i / 3 + 1);
-  PetscCall(PetscCalloc1(mesh->nnode, &used));
   for (PetscInt b = 0; b < mesh->nblock; b++) {
     const MeshBlock *block = &mesh->block[b];
 
@@ -70,20 +64,57 @@ PetscErrorCode MeshCheck(Mesh mesh)
       const PetscInt *conn = block->conn + e * block->nnode;
 
       for (PetscInt a = 0; a < block->nnode; a++) {
-        PetscCheck(conn[a] >= 0 && conn[a] < mesh->nnode, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "element %" PetscInt_FMT " of block '%s' has node %" PetscInt_FMT ", but there are %" PetscInt_FMT " nodes", e + 1,
-                   block->name, conn[a] + 1, mesh->nnode);
+        PetscCheck(conn[a] >= 0 && conn[a] < mesh->nnode, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: element %" PetscInt_FMT " of block '%s' has node %" PetscInt_FMT ", but there are %" PetscInt_FMT " nodes", where,
+                   e + 1, block->name, conn[a] + 1, mesh->nnode);
         used[conn[a]] = PETSC_TRUE;
       }
       for (PetscInt a = 0; a < 8 && !strcmp(block->type, "hex8"); a++) {
         PetscReal       size3;
         const PetscReal det = HexCorner_Private(mesh->coord, conn, a, &size3);
 
-        PetscCheck(det > 1e-12 * size3, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "element %" PetscInt_FMT " of block '%s' is inverted or flat at its corner %" PetscInt_FMT, e + 1, block->name, a + 1);
+        PetscCheck(det > 1e-12 * size3, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: element %" PetscInt_FMT " of block '%s' is inverted or flat at its corner %" PetscInt_FMT, where, e + 1, block->name, a + 1);
       }
     }
   }
-  for (PetscInt i = 0; i < mesh->nnode; i++) PetscCheck(used[i], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "node %" PetscInt_FMT " of the mesh belongs to no element", i + 1);
+  for (PetscInt i = 0; i < mesh->nnode; i++) PetscCheck(used[i], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: node %" PetscInt_FMT " belongs to no element", where, i + 1);
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode MeshCheckSets_Private(Mesh mesh, const char where[])
+{
+  PetscFunctionBeginUser;
+  for (PetscInt s = 0; s < mesh->nnodeset; s++) {
+    const MeshNodeSet *set = &mesh->nodeset[s];
+
+    for (PetscInt i = 0; i < set->n; i++)
+      PetscCheck(set->node[i] >= 0 && set->node[i] < mesh->nnode, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: node set '%s' has node %" PetscInt_FMT ", but there are %" PetscInt_FMT " nodes", where, set->name,
+                 set->node[i] + 1, mesh->nnode);
+  }
+  for (PetscInt s = 0; s < mesh->nsideset; s++) {
+    const MeshSideSet *set = &mesh->sideset[s];
+
+    for (PetscInt i = 0; i < set->n; i++) {
+      PetscCheck(set->elem[i] >= 0 && set->elem[i] < mesh->nelem, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: side set '%s' has element %" PetscInt_FMT ", but there are %" PetscInt_FMT " elements", where, set->name,
+                 set->elem[i] + 1, mesh->nelem);
+      PetscCheck(set->side[i] >= 0 && set->side[i] < 6, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: side set '%s' has side %" PetscInt_FMT ", but elements have 6 sides", where, set->name, set->side[i] + 1);
+    }
+  }
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode MeshCheck(Mesh mesh, const char where[])
+{
+  PetscBool     *used;
+  PetscErrorCode ierr;
+
+  PetscFunctionBeginUser;
+  PetscCheck(mesh->nnode > 0 && mesh->nelem > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: the mesh has no elements", where);
+  for (PetscInt i = 0; i < 3 * mesh->nnode; i++) PetscCheck(!PetscIsInfOrNanReal(mesh->coord[i]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: node %" PetscInt_FMT " is not finite", where, i / 3 + 1);
+  PetscCall(PetscCalloc1(mesh->nnode, &used));
+  ierr = MeshCheckElements_Private(mesh, where, used);
   PetscCall(PetscFree(used));
+  PetscCall(ierr);
+  PetscCall(MeshCheckSets_Private(mesh, where));
   PetscFunctionReturn(0);
 }
 

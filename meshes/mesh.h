@@ -37,8 +37,9 @@ PETSC_EXTERN const PetscInt MeshHex8Side[6][4];
 
 PETSC_EXTERN PetscErrorCode MeshCreate(Mesh *mesh);
 PETSC_EXTERN PetscErrorCode MeshDestroy(Mesh *mesh);
-/* Errors with one clear line (PETSC_ERR_USER_INPUT): indices out of range, unused nodes, inverted or flat elements, NaN. */
-PETSC_EXTERN PetscErrorCode MeshCheck(Mesh mesh);
+/* Errors with one clear line (PETSC_ERR_USER_INPUT): indices out of range, unused nodes, inverted or flat elements, NaN. The line begins
+   with `where`: "part 'pipe'". */
+PETSC_EXTERN PetscErrorCode MeshCheck(Mesh mesh, const char where[]);
 PETSC_EXTERN PetscErrorCode MeshView(Mesh mesh, PetscViewer viewer);
 
 /* A way to make a mesh. The caller reads the parameters (as real numbers, then as strings) in the order of the table. */

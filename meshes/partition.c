@@ -340,6 +340,23 @@ static PetscErrorCode Forward_Private(MPI_Comm comm, PetscLayout from, PetscLayo
   PetscFunctionReturn(0);
 }
 
+/* On any number of ranks, so that one options file does for all. */
+static PetscErrorCode CheckType_Private(void)
+{
+  char      type[256] = "";
+  PetscBool set;
+  void (*create)(void) = NULL;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_partitioning_type", type, sizeof(type), &set));
+  if (!set) PetscFunctionReturn(0);
+  PetscCall(MatInitializePackage());
+  PetscCall(MatPartitioningRegisterAshlar());
+  PetscCall(PetscFunctionListFind(MatPartitioningList, type, &create));
+  PetscCheck(create, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "mat_partitioning_type: there is no '%s' here; leave it out for the default", type);
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode PartitionBodies(MPI_Comm comm, PetscInt n, const PetscInt weight[], const PetscReal box[], PetscInt rank[])
 {
   PetscMPIInt size;
@@ -350,6 +367,7 @@ PetscErrorCode PartitionBodies(MPI_Comm comm, PetscInt n, const PetscInt weight[
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(CheckType_Private());
   if (size == 1) {
     PetscCall(PetscArrayzero(rank, n));
     PetscFunctionReturn(0);

@@ -96,7 +96,7 @@ PetscErrorCode FormulationNames(char names[], size_t len)
   PetscFunctionBeginUser;
   names[0] = 0;
   PetscCall(PetscFunctionListGet(FormulationList, &list, &n));
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n && list[i]; i++) { /* n counts the NULL at its end, too */
     if (i) PetscCall(PetscStrlcat(names, ", ", len));
     PetscCall(PetscStrlcat(names, list[i], len));
   }

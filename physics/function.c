@@ -263,6 +263,13 @@ static PetscReal TableLookup_Private(Function f, PetscReal t)
   return (1 - s) * f->value[lo] + s * f->value[lo + 1];
 }
 
+PetscErrorCode FunctionUsesPlace(Function f, PetscBool *uses)
+{
+  PetscFunctionBeginUser;
+  *uses = f->uses_x;
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode FunctionEvaluate(Function f, PetscReal t, const PetscReal x[3], PetscReal *value)
 {
   PetscFunctionBeginUser;

@@ -8,6 +8,8 @@ typedef struct _p_Function *Function;
    Errors are PETSC_ERR_USER_INPUT with one clear line that begins with `what` (e.g. "pipe_force_value"). */
 PETSC_EXTERN PetscErrorCode FunctionCreate(const char what[], const char text[], const char folder[], Function *f);
 PETSC_EXTERN PetscErrorCode FunctionDestroy(Function *f);
+/* Does it depend on x, y or z? */
+PETSC_EXTERN PetscErrorCode FunctionUsesPlace(Function f, PetscBool *uses);
 PETSC_EXTERN PetscErrorCode FunctionEvaluate(Function f, PetscReal t, const PetscReal x[3], PetscReal *value);
 /* Derivative by t: of an expression by differences of sixth order over t +- 3/8 of `step`, a time in which it changes little; of a table
    the slope after t, zero outside. */

@@ -192,7 +192,10 @@ PetscErrorCode ModelLoads(Model model, Stage *stage)
     PetscReal   value, x[3], v[3], f[3];
 
     PetscCall((*p->domain->batch->ops->point)(p->domain->batch, p->domain->lane, &p->point, stage->t, x, v));
-    PetscCall(FunctionEvaluate(p->value, t, x, &value));
+    if (FunctionEvaluate(p->value, t, x, &value)) { /* this rank alone has the force: the check at the end of the step brings it to all */
+      p->domain->batch->bad_lane = p->domain->lane;
+      continue;
+    }
     for (PetscInt c = 0; c < 3; c++) f[c] = value * p->direction[c];
     PetscCall((*p->domain->batch->ops->addforce)(p->domain->batch, p->domain->lane, &p->point, f));
   }

@@ -22,7 +22,7 @@ static void Pipe(PetscInt along, PetscInt around, PetscInt through, Mesh *mesh)
   const PetscInt cells[3] = {along, around, through};
 
   CALL(MeshCreatePipe(2, 0.5, 3, cells, mesh));
-  CALL(MeshCheck(*mesh)); /* no inverted elements: normals below are outward only then */
+  CALL(MeshCheck(*mesh, "pipe")); /* no inverted elements: normals below are outward only then */
 }
 
 /* Unit cubes at given places of a 3 x 3 x 3 lattice, one block each */
