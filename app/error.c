@@ -86,6 +86,14 @@ PetscErrorCode ErrorStart(MPI_Comm comm)
   PetscFunctionReturn(0);
 }
 
+PetscBool ErrorReport(MPI_Comm comm, PetscErrorCode ierr)
+{
+  const PetscBool any = ErrorExit(comm, ierr) ? PETSC_TRUE : PETSC_FALSE;
+
+  error_state.set = error_state.found = error_state.agreed = PETSC_FALSE;
+  return any;
+}
+
 int ErrorExit(MPI_Comm comm, PetscErrorCode ierr)
 {
   int         bad = ierr ? 1 : 0, any = 0, speaker = 0, mine, done = 0;

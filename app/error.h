@@ -13,6 +13,8 @@ PETSC_EXTERN PetscErrorCode ErrorAgree(MPI_Comm comm, PetscErrorCode ierr);
 PETSC_EXTERN void ErrorContext(const char context[]);
 /* Collective, after PetscInitialize: ErrorExit needs it. */
 PETSC_EXTERN PetscErrorCode ErrorStart(MPI_Comm comm);
+/* Collective: prints the message of an error as ErrorExit does and forgets it, so that the run can go on; true if there was one on any rank. */
+PETSC_EXTERN PetscBool ErrorReport(MPI_Comm comm, PetscErrorCode ierr);
 /* Collective, at the end of main: prints the message of the lowest rank that found an error itself, returns the exit code. An error that
    some ranks do not know of, so that they wait elsewhere, ends the run after a few seconds. */
 PETSC_EXTERN int ErrorExit(MPI_Comm comm, PetscErrorCode ierr);

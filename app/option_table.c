@@ -19,6 +19,10 @@ const Option option_table[] = {
   OWN("Run", "energy_every", "1", "steps between evaluations of the energies"),
   OWN("Run", "indicator_warn", "0.3", "warn when the stability indicator of a body passes this value"),
 
+  OWN("Contact problems", "fclib", "", "solve these files of friction-contact problems (FCLib's HDF5 form) instead of running a model"),
+  OWN("Contact problems", "fclib_solution", "", "folder for copies of the files with their solutions"),
+  OWN("Contact problems", "fclib_repeat", "1", "solve each so many times from nothing; the least time is told"),
+
   OWN("Model", "bodies", "", "names of the bodies; each has a section of its name"),
   OWN("Model", "gravity", "0,0,0", "acceleration, 3 numbers or expressions of t [m/s^2]"),
   OWN("Model", "forces", "", "names of the point forces; each has a section of its name"),
@@ -84,6 +88,23 @@ const Option option_table[] = {
   PETSC('r', "Time", "ts_zhangskeel_rtol", "1e-12", "relative tolerance of these iterations"),
   PETSC('i', "Time", "ts_zhangskeel_max_it", "25", "most of these iterations"),
   PETSC(0, "Time", "log_view", "", "print times and flops of all phases at the end"),
+
+  PETSC('s', "Constraint solver", "snes_type", "auto", "auto, nlgs, proxnewton, conic, newtonls, anderson, ngmres, ncg, nrichardson, qn; without friction also vinewtonssls, vinewtonrsls"),
+  PETSC('r', "Constraint solver", "snes_rtol", "1e-8", "merit at which a solve ends"),
+  PETSC('i', "Constraint solver", "snes_max_it", "", "most iterations: sweeps, Newton solves or interior-point steps"),
+  PETSC(0, "Constraint solver", "snes_monitor", "", "print the merit of every iteration"),
+  PETSC(0, "Constraint solver", "snes_converged_reason", "", "print why a solve ended"),
+  PETSC('r', "Constraint solver", "snes_nlgs_relaxation", "1", "part of each block's step that nlgs takes"),
+  PETSC('i', "Constraint solver", "snes_nlgs_every", "10", "sweeps of nlgs between looks at the merit"),
+  PETSC(0, "Constraint solver", "snes_nlgs_symmetric", "false", "every other sweep of nlgs backwards"),
+  PETSC('r', "Constraint solver", "snes_proxnewton_alpha", "3e-3", "first proximal parameter of proxnewton, as part of the diagonal of W"),
+  PETSC('i', "Constraint solver", "snes_proxnewton_inner", "20", "most Newton steps of a proximal step"),
+  PETSC(0, "Constraint solver", "snes_proxnewton_conic", "true", "help proxnewton by the interior-point method after two failures"),
+  PETSC('s', "Constraint solver", "npc_snes_type", "", "nonlinear preconditioner of anderson, ngmres, ncg, nrichardson, qn: nlgs"),
+  PETSC('s', "Constraint solver", "dual_mat_type", "explicit", "explicit: W as blocks; free: by products only"),
+  PETSC('s', "Constraint solver", "dual_ordering", "natural", "order of sweeps: natural, or coloring (the same iterates on any number of ranks, also of islands that are shared)"),
+  PETSC('i', "Constraint solver", "dual_island_limit", "20000", "most coupled blocks that are solved on one rank"),
+  PETSC(0, "Constraint solver", "dual_view", "", "print sizes and residuals after every solve"),
 
   PETSC('s', "Partition", "mat_partitioning_type", "", "how bodies are spread over the ranks"),
 

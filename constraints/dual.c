@@ -61,14 +61,16 @@ PetscErrorCode DualSetMerit(Dual dual, DualMerit merit)
 
 PetscErrorCode DualSetFromOptions(Dual d)
 {
-  static const char *const types[] = {"explicit", "free", NULL};
-  PetscInt                 type    = d->matfree;
+  static const char *const types[] = {"explicit", "free", NULL}, *const orderings[] = {"natural", "coloring", NULL};
+  PetscInt                 type = d->matfree, ordering = d->coloring;
 
   PetscFunctionBeginUser;
   PetscOptionsBegin(d->comm, NULL, "Constraint problem", "Dual");
   PetscCall(PetscOptionsEList("-dual_mat_type", "W as blocks, or by products only", "", types, 2, types[type], &type, NULL));
   PetscCall(PetscOptionsInt("-dual_island_limit", "most blocks of an island that is solved on one rank", "", d->island_limit, &d->island_limit, NULL));
+  PetscCall(PetscOptionsEList("-dual_ordering", "order of sweeps", "", orderings, 2, orderings[ordering], &ordering, NULL));
   PetscOptionsEnd();
+  d->coloring = ordering ? PETSC_TRUE : PETSC_FALSE;
   d->matfree = type ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(PetscOptionsHasName(NULL, NULL, "-dual_view", &d->viewed));
   PetscFunctionReturn(0);

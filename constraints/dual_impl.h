@@ -7,7 +7,7 @@ struct _p_Dual {
   MPI_Comm            comm;
   PetscMPIInt         rank, size;
   DualMerit           merit;
-  PetscBool           matfree, viewed;
+  PetscBool           matfree, coloring, viewed;
   PetscInt            island_limit;
   PetscInt            n, N;               /* blocks given by this rank, by all */
   System              system;             /* what this rank solves */

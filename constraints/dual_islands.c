@@ -1,7 +1,7 @@
 /* Where a dual problem is solved: islands of coupled blocks go whole to one rank each; one that is too large stays spread, with ghosts. */
 #include "dual_impl.h"
 
-/* Laws and values of one block as the system has them; rows that a block does not have are a one on the diagonal */
+/* Laws and values of one block as the system has them; rows that a block does not have are the mean of the others on the diagonal */
 static void SetBlock_Private(System s, PetscInt i, const Row *row, const PetscReal *b)
 {
   s->relation[i] = (unsigned char)(row->relation == RELATION_CONE && row->friction == PETSC_INFINITY ? RELATION_STICK : row->relation);
@@ -15,12 +15,77 @@ static void SetBlock_Private(System s, PetscInt i, const Row *row, const PetscRe
 
 static void SetValues_Private(PetscInt rows, PetscInt cols, PetscBool diagonal, const PetscReal *from, PetscReal *to)
 {
+  PetscReal pad = 0;
+
   if (rows == 3 && cols == 3) {
     for (PetscInt k = 0; k < 9; k++) to[k] = from[k];
     return;
   }
+  for (PetscInt c = 0; c < rows && diagonal; c++) pad += from[4 * c] / rows;
   for (PetscInt c = 0; c < 3; c++)
-    for (PetscInt r = 0; r < 3; r++) to[3 * c + r] = r < rows && c < cols ? from[3 * c + r] : (diagonal && r == c ? 1 : 0);
+    for (PetscInt r = 0; r < 3; r++) to[3 * c + r] = r < rows && c < cols ? from[3 * c + r] : (diagonal && r == c ? pad : 0);
+}
+
+/* Colours: blocks of one colour are not coupled, so a sweep's result does not depend on who owns what. Every block takes
+   the lowest colour that no neighbour of a lower global number has; a rank goes on as soon as it knows those. */
+static PetscErrorCode Colours_Private(Dual d, PetscInt first, const PetscInt ghost[])
+{
+  System    s = d->system;
+  PetscInt *colour, ncolour = 0, *next;
+  int       left = 1;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(s->n + s->nghost, &colour));
+  for (PetscInt i = 0; i < s->n + s->nghost; i++) colour[i] = -1;
+  while (left) {
+    left = 0;
+    for (PetscInt i = 0; i < s->n; i++) {
+      PetscInt  c     = -1;
+      PetscBool known = PETSC_TRUE, taken = PETSC_TRUE;
+
+      if (colour[i] >= 0) continue;
+      for (PetscInt k = s->ptr[i]; k < s->ptr[i + 1] && known; k++) {
+        const PetscInt j = s->col[k], id = j < s->n ? first + j : ghost[j - s->n];
+
+        if (id < first + i && colour[j] < 0) known = PETSC_FALSE;
+      }
+      if (!known) {
+        left = 1;
+        continue;
+      }
+      while (taken) {
+        c++;
+        taken = PETSC_FALSE;
+        for (PetscInt k = s->ptr[i]; k < s->ptr[i + 1] && !taken; k++) {
+          const PetscInt j = s->col[k], id = j < s->n ? first + j : ghost[j - s->n];
+
+          if (id < first + i && colour[j] == c) taken = PETSC_TRUE;
+        }
+      }
+      colour[i] = c;
+      ncolour   = PetscMax(ncolour, c + 1);
+    }
+    if (!s->shared) break;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &left, 1, MPI_INT, MPI_MAX, d->comm));
+    PetscCall(PetscSFBcastBegin(d->sf, MPIU_INT, colour, colour + s->n, MPI_REPLACE));
+    PetscCall(PetscSFBcastEnd(d->sf, MPIU_INT, colour, colour + s->n, MPI_REPLACE));
+  }
+  if (s->shared) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &ncolour, 1, MPIU_INT, MPI_MAX, d->comm));
+  PetscCall(PetscFree(s->phase));
+  PetscCall(PetscFree(s->order));
+  PetscCall(PetscCalloc1(ncolour + 1, &s->phase));
+  PetscCall(PetscMalloc1(s->n, &s->order));
+  PetscCall(PetscMalloc1(ncolour, &next));
+  s->nphase = ncolour;
+  for (PetscInt i = 0; i < s->n; i++) s->phase[colour[i] + 1]++;
+  for (PetscInt c = 0; c < ncolour; c++) {
+    s->phase[c + 1] += s->phase[c];
+    next[c] = s->phase[c];
+  }
+  for (PetscInt i = 0; i < s->n; i++) s->order[next[colour[i]]++] = i;
+  PetscCall(PetscFree(next));
+  PetscCall(PetscFree(colour));
+  PetscFunctionReturn(0);
 }
 
 /* Connected components by joining: label is the lowest member */
@@ -191,67 +256,6 @@ static PetscErrorCode Exchange_Private(System s, PetscReal *r)
   PetscFunctionReturn(0);
 }
 
-/* Colours of a shared system: blocks of one colour are not coupled, so the sweep's result does not depend on who owns what. Every block takes
-   the lowest colour that no neighbour of a lower global number has; a rank goes on as soon as it knows those. */
-static PetscErrorCode Colours_Private(Dual d, PetscInt first, const PetscInt ghost[])
-{
-  System    s = d->system;
-  PetscInt *colour, ncolour = 0, *next;
-  int       left = 1;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(s->n + s->nghost, &colour));
-  for (PetscInt i = 0; i < s->n + s->nghost; i++) colour[i] = -1;
-  while (left) {
-    left = 0;
-    for (PetscInt i = 0; i < s->n; i++) {
-      PetscInt  c     = -1;
-      PetscBool known = PETSC_TRUE, taken = PETSC_TRUE;
-
-      if (colour[i] >= 0) continue;
-      for (PetscInt k = s->ptr[i]; k < s->ptr[i + 1] && known; k++) {
-        const PetscInt j = s->col[k], id = j < s->n ? first + j : ghost[j - s->n];
-
-        if (id < first + i && colour[j] < 0) known = PETSC_FALSE;
-      }
-      if (!known) {
-        left = 1;
-        continue;
-      }
-      while (taken) {
-        c++;
-        taken = PETSC_FALSE;
-        for (PetscInt k = s->ptr[i]; k < s->ptr[i + 1] && !taken; k++) {
-          const PetscInt j = s->col[k], id = j < s->n ? first + j : ghost[j - s->n];
-
-          if (id < first + i && colour[j] == c) taken = PETSC_TRUE;
-        }
-      }
-      colour[i] = c;
-      ncolour   = PetscMax(ncolour, c + 1);
-    }
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &left, 1, MPI_INT, MPI_MAX, d->comm));
-    PetscCall(PetscSFBcastBegin(d->sf, MPIU_INT, colour, colour + s->n, MPI_REPLACE));
-    PetscCall(PetscSFBcastEnd(d->sf, MPIU_INT, colour, colour + s->n, MPI_REPLACE));
-  }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &ncolour, 1, MPIU_INT, MPI_MAX, d->comm));
-  PetscCall(PetscFree(s->phase));
-  PetscCall(PetscFree(s->order));
-  PetscCall(PetscCalloc1(ncolour + 1, &s->phase));
-  PetscCall(PetscMalloc1(s->n, &s->order));
-  PetscCall(PetscMalloc1(ncolour, &next));
-  s->nphase = ncolour;
-  for (PetscInt i = 0; i < s->n; i++) s->phase[colour[i] + 1]++;
-  for (PetscInt c = 0; c < ncolour; c++) {
-    s->phase[c + 1] += s->phase[c];
-    next[c] = s->phase[c];
-  }
-  for (PetscInt i = 0; i < s->n; i++) s->order[next[colour[i]]++] = i;
-  PetscCall(PetscFree(next));
-  PetscCall(PetscFree(colour));
-  PetscFunctionReturn(0);
-}
-
 /* An island too large for one rank: all stay where they are, with ghosts */
 static PetscErrorCode Shared_Private(Dual d, PetscInt first, PetscInt n, const PetscInt ptr[], const PetscInt col[], const PetscReal w[], const PetscReal b[], const Row row[], PetscInt nghost, const PetscInt ghost[])
 {
@@ -408,6 +412,7 @@ PetscErrorCode DualDistribute_Private(Dual d, PetscInt n, const PetscInt ptr[], 
   if (d->size == 1) {
     d->N = n;
     PetscCall(Serial_Private(d, n, ptr, col, w, b, row));
+    if (d->coloring) PetscCall(Colours_Private(d, 0, NULL));
     PetscFunctionReturn(0);
   }
   PetscCallMPI(MPI_Allreduce(&n, &d->N, 1, MPIU_INT, MPI_SUM, d->comm));
@@ -422,7 +427,10 @@ PetscErrorCode DualDistribute_Private(Dual d, PetscInt n, const PetscInt ptr[], 
   PetscCall(Labels_Private(d, d->sf, first, n, ptr, col, nghost, ghost, label));
   PetscCall(Targets_Private(d, layout, n, label, target));
   if (d->largest > d->island_limit || d->matfree) PetscCall(Shared_Private(d, first, n, ptr, col, w, b, row, nghost, ghost));
-  else PetscCall(Ship_Private(d, first, n, ptr, col, w, b, row, target));
+  else {
+    PetscCall(Ship_Private(d, first, n, ptr, col, w, b, row, target));
+    if (d->coloring) PetscCall(Colours_Private(d, 0, NULL)); /* numbers here are in the order of global ones */
+  }
   PetscCall(PetscFree2(label, target));
   PetscCall(PetscFree(ghost));
   PetscCall(PetscLayoutDestroy(&layout));

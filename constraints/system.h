@@ -1,5 +1,5 @@
 /* System: the dual problem of one rank as plain arrays, u = W r + q with a law for every block of three rows; what the kernels of all solvers
-   work on. Blocks with fewer rows are padded: their other rows and columns of W are zero but for a one on the diagonal.
+   work on. Blocks with fewer rows are padded: their other rows and columns of W are zero but for the mean of the others' on the diagonal.
    Whatever is compared here is dimensionless: scaling W, q by powers of four leaves every decision, and every bit of the result, as it was. */
 #pragma once
 #include <petscsys.h>
