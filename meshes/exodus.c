@@ -98,22 +98,24 @@ static PetscErrorCode ExodusReadBlocks_Private(int exo, const char file[], Petsc
   PetscCall(ExodusIdsNames_Private(exo, file, EX_ELEM_BLOCK, "block", n, s));
   PetscCall(PetscCalloc1(n, &mesh->block));
   for (PetscInt b = 0; b < n; b++) {
-    MeshBlock *block                    = &mesh->block[mesh->nblock];
-    char       type[MAX_STR_LENGTH + 1] = "";
-    int64_t    size = 0, nnode = 0, nedge, nface, nattr;
+    MeshBlock *block = &mesh->block[mesh->nblock];
+    ex_block   info  = {.id = s->ids[b], .type = EX_ELEM_BLOCK}; /* zeroed: what a damaged file lacks stays so */
+    int64_t    size, nnode;
 
-    ExodusReadCheck(ex_get_block(exo, EX_ELEM_BLOCK, s->ids[b], type, &size, &nnode, &nedge, &nface, &nattr), file, s->names[b]);
+    ExodusReadCheck(ex_get_block_param(exo, &info), file, s->names[b]);
+    size  = info.num_entry;
+    nnode = info.num_nodes_per_entry;
     if (size == 0) continue; /* an empty block holds no numbers: nothing refers to it */
-    PetscCheck((!strcasecmp(type, "hex8") || !strcasecmp(type, "hex")) && nnode == 8, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+    PetscCheck((!strcasecmp(info.topology, "hex8") || !strcasecmp(info.topology, "hex")) && nnode == 8, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
                "mesh file '%s': block '%s' has elements of type %s with %" PRId64 " nodes; only HEX8 (8 nodes) can be read", file, s->names[b],
-               type[0] ? type : "(none)", nnode);
+               info.topology[0] ? info.topology : "(none)", nnode);
     PetscCheck(size > 0 && size <= (mesh->nelem - nelem), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "mesh file '%s': its blocks hold more elements than the file says", file);
     block->name  = ScratchTakeName_Private(s, b);
     block->nelem = (PetscInt)size;
     block->nnode = 8;
     mesh->nblock++;
     PetscCall(PetscStrncpy(block->type, "hex8", sizeof(block->type)));
-    PetscCall(PetscMalloc1(8 * size, &s->list));
+    PetscCall(PetscCalloc1(8 * size, &s->list));
     ExodusReadCheck(ex_get_conn(exo, EX_ELEM_BLOCK, s->ids[b], s->list, NULL, NULL), file, block->name);
     PetscCall(PetscMalloc1(8 * size, &block->conn));
     PetscCall(ExodusIndices_Private(file, "block", block->name, "node", 8 * size, s->list, mesh->nnode, block->conn));
@@ -147,7 +149,7 @@ static PetscErrorCode ExodusReadSets_Private(int exo, const char file[], PetscIn
     set->name = ScratchTakeName_Private(s, i);
     mesh->nnodeset++;
     PetscCall(ExodusSetSize_Private(exo, file, EX_NODE_SET, s->ids[i], set->name, &set->n));
-    PetscCall(PetscMalloc1(set->n, &s->list));
+    PetscCall(PetscCalloc1(set->n, &s->list));
     if (set->n) ExodusReadCheck(ex_get_set(exo, EX_NODE_SET, s->ids[i], s->list, NULL), file, set->name);
     PetscCall(PetscMalloc1(set->n, &set->node));
     PetscCall(ExodusIndices_Private(file, "node set", set->name, "node", set->n, s->list, mesh->nnode, set->node));
@@ -161,8 +163,8 @@ static PetscErrorCode ExodusReadSets_Private(int exo, const char file[], PetscIn
     set->name = ScratchTakeName_Private(s, i);
     mesh->nsideset++;
     PetscCall(ExodusSetSize_Private(exo, file, EX_SIDE_SET, s->ids[i], set->name, &set->n));
-    PetscCall(PetscMalloc1(set->n, &s->list));
-    PetscCall(PetscMalloc1(set->n, &s->side));
+    PetscCall(PetscCalloc1(set->n, &s->list));
+    PetscCall(PetscCalloc1(set->n, &s->side));
     if (set->n) ExodusReadCheck(ex_get_set(exo, EX_SIDE_SET, s->ids[i], s->list, s->side), file, set->name);
     PetscCall(PetscMalloc1(set->n, &set->elem));
     PetscCall(PetscMalloc1(set->n, &set->side));
@@ -192,6 +194,7 @@ static PetscErrorCode ExodusRead_Private(int exo, const char file[], Mesh mesh, 
   mesh->nelem = (PetscInt)nelem;
   PetscCall(PetscMalloc1(3 * nnode, &mesh->coord));
   PetscCall(PetscMalloc1(3 * nnode, &s->x));
+  for (int64_t i = 0; i < 3 * nnode; i++) s->x[i] = NAN; /* libexodusII passes over an axis that is not there */
   ExodusReadCheck(ex_get_coord(exo, s->x, s->x + nnode, s->x + 2 * nnode), file, "the nodes");
   for (PetscInt i = 0; i < nnode; i++)
     for (PetscInt c = 0; c < 3; c++) mesh->coord[3 * i + c] = s->x[c * nnode + i];
@@ -220,7 +223,7 @@ PetscErrorCode MeshReadExodus(const char file[], Mesh *mesh)
   probe = fopen(file, "r");
   PetscCheck(probe, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "mesh file '%s': %s", file, strerror(errno));
   fclose(probe);
-  PetscCall(ExodusIsWhole_Private(file, &whole));
+  PetscCall(ExodusIsWhole_Private(file, &whole, NULL));
   exo = whole ? ex_open(file, EX_READ | EX_ALL_INT64_API, &compute, &stored, &version) : -1;
   PetscCheck(exo >= 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "mesh file '%s' is no Exodus II file, or an incomplete one", file);
   PetscCall(MeshCreate(mesh));

@@ -72,9 +72,9 @@ static int HeaderAttributes_Private(Header *h)
 }
 
 /* The header of a classic file says where every variable is: the file must reach that far. */
-static PetscErrorCode ClassicIsWhole_Private(Header *h, PetscBool *whole)
+static PetscErrorCode ClassicIsWhole_Private(Header *h, PetscBool *whole, PetscInt64 times[2])
 {
-  int64_t records, ndim, nvar, *length = NULL, end = 0, record_end = 0, record_size = 0;
+  int64_t records, ndim, nvar, *length = NULL, end = 0, record_begin = INT64_MAX, record_end = 0, record_size = 0;
   char    text[8];
 
   PetscFunctionBeginUser;
@@ -112,6 +112,7 @@ static PetscErrorCode ClassicIsWhole_Private(Header *h, PetscBool *whole)
     if (begin > h->size || extent > h->size) h->bad = PETSC_TRUE;
     if (record) {
       record_size += (extent + 3) / 4 * 4;
+      record_begin = PetscMin(record_begin, begin);
       record_end = PetscMax(record_end, begin + extent);
     } else end = PetscMax(end, begin + extent);
   }
@@ -121,6 +122,10 @@ static PetscErrorCode ClassicIsWhole_Private(Header *h, PetscBool *whole)
   }
   PetscCall(PetscFree(length));
   *whole = !h->bad && end <= h->size ? PETSC_TRUE : PETSC_FALSE;
+  if (*whole && times && record_size) {
+    times[0] = record_begin;
+    times[1] = record_size;
+  }
   PetscFunctionReturn(0);
 }
 
@@ -142,7 +147,7 @@ static PetscBool Hdf5IsWhole_Private(const char file[])
   return whole;
 }
 
-PetscErrorCode ExodusIsWhole_Private(const char file[], PetscBool *whole)
+PetscErrorCode ExodusIsWhole_Private(const char file[], PetscBool *whole, PetscInt64 times[2])
 {
   unsigned char  magic[4] = {0};
   Header         h = {.bad = PETSC_FALSE};
@@ -150,14 +155,15 @@ PetscErrorCode ExodusIsWhole_Private(const char file[], PetscBool *whole)
 
   PetscFunctionBeginUser;
   *whole = PETSC_FALSE;
-  h.fd   = fopen(file, "rb");
+  if (times) times[0] = times[1] = 0;
+  h.fd = fopen(file, "rb");
   if (!h.fd) PetscFunctionReturn(0);
   if (!fseeko(h.fd, 0, SEEK_END)) h.size = (int64_t)ftello(h.fd);
   rewind(h.fd);
   if (fread(magic, 1, 4, h.fd) == 4 && !memcmp(magic, "CDF", 3) && (magic[3] == 1 || magic[3] == 2 || magic[3] == 5)) {
     h.count  = magic[3] == 5 ? 8 : 4;
     h.offset = magic[3] == 1 ? 4 : 8;
-    ierr     = ClassicIsWhole_Private(&h, whole);
+    ierr     = ClassicIsWhole_Private(&h, whole, times);
     fclose(h.fd);
   } else {
     fclose(h.fd);

@@ -33,8 +33,9 @@ static Mesh Several(void)
   MeshBlock         all;
 
   Ok(MeshCreateBox(length, cells, &m));
-  all = m->block[0];
-  Ok(PetscCalloc1(3, &m->block)); /* `all` keeps the old one's arrays */
+  all = m->block[0]; /* keeps its arrays */
+  Ok(PetscFree(m->block));
+  Ok(PetscCalloc1(3, &m->block));
   for (PetscInt b = 0, e = 0; b < 3; b++) {
     m->block[b] = all;
     Ok(PetscStrallocpy(names[b], &m->block[b].name));

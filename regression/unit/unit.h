@@ -141,7 +141,7 @@ static int UnitEnd(void **state)
   return PetscPopErrorHandler();
 }
 
-static int UnitMain(const char name[], const struct CMUnitTest tests[], size_t n)
+static int UnitMain(const char name[], const struct CMUnitTest tests[], size_t n, int (*start)(void **), int (*end)(void **))
 {
   char *argument[] = {(char *)name, (char *)"-malloc_debug", NULL}, **argv = argument;
   int   argc = 2, failed;
@@ -154,8 +154,10 @@ static int UnitMain(const char name[], const struct CMUnitTest tests[], size_t n
   if (PetscInitialize(&argc, &argv, NULL, NULL)) return 1;
   MPI_Comm_size(PETSC_COMM_WORLD, &size);
   MPI_Comm_rank(PETSC_COMM_WORLD, &me);
-  failed = _cmocka_run_group_tests(name, tests, n, UnitStart, UnitEnd);
+  failed = _cmocka_run_group_tests(name, tests, n, start, end);
   if (PetscFinalize()) return 1;
   return failed;
 }
-#define UNIT_MAIN(name, tests) UnitMain(name, tests, sizeof(tests) / sizeof((tests)[0]))
+/* With what a test does before and after all, which begins with UnitStart() and ends with UnitEnd() */
+#define UNIT_MAIN_WITH(name, tests, start, end) UnitMain(name, tests, sizeof(tests) / sizeof((tests)[0]), start, end)
+#define UNIT_MAIN(name, tests)                  UNIT_MAIN_WITH(name, tests, UnitStart, UnitEnd)
