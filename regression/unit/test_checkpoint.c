@@ -267,8 +267,8 @@ static void test_unwritable(void **state)
     UnitDisk(-1);
     assert_int_equal(access(part, F_OK), -1);
     UnitHolds(file, bytes, n);
+    MPI_Barrier(PETSC_COMM_WORLD);
   }
-  MPI_Barrier(PETSC_COMM_WORLD);
   free(bytes);
   Ok(Write(file, 2)); /* and it goes on */
   Read(file, 0);

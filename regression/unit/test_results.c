@@ -276,6 +276,7 @@ static void RefusedAppend(const char file[], const Run *run, PetscInt nbody, con
   MPI_Barrier(PETSC_COMM_WORLD);
   UnitHolds(file, bytes, n);
   free(bytes);
+  MPI_Barrier(PETSC_COMM_WORLD); /* all have looked at it before anyone writes the next */
 }
 
 static void test_append_refused(void **state)
@@ -351,8 +352,10 @@ static void test_unwritable(void **state)
     UnitDisk(-1);
     assert_int_equal(access(part, F_OK), -1);
     assert_null(r);
+    MPI_Barrier(PETSC_COMM_WORLD);
   }
   UnitHolds(file, bytes, n);
+  MPI_Barrier(PETSC_COMM_WORLD);
   /* a full disk in the middle of a time */
   for (int k = 0; k < 3; k++) {
     r = Create(file, &run, PETSC_TRUE, 0.5);
