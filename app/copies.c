@@ -1,5 +1,6 @@
 #include "copies.h"
 #include "physics/rotation.h"
+#include <errno.h>
 
 enum { COPIES_ONE, COPIES_FILE, COPIES_GRID, COPIES_RANDOM };
 /* columns of a CSV file of placements */
@@ -24,86 +25,126 @@ static void PlacementFromDegrees_Private(const PetscReal degrees[3], PetscReal R
   RotationFromVector(v, R);
 }
 
+/* A file while it is read, on rank 0; a message ends it */
+typedef struct {
+  const char *path;
+  PetscInt    line, ncol, column[NCOLUMN], capacity;
+  char        message[8192];
+} Reader;
+
+/* The next field of a line: fields stand between commas, semicolons or blanks. NULL at the end, or where one is missing. */
+static char *ReaderField_Private(Reader *r, char **at)
+{
+  char *field = *at + strspn(*at, " \t"), *end = field + strcspn(field, ",; \t"), *next = end + strspn(end, " \t");
+  char  separator = *next;
+
+  if (separator == ',' || separator == ';') {
+    next++;
+    next += strspn(next, " \t");
+  } else separator = 0;
+  *end = 0;
+  *at  = next;
+  if ((separator && !*next) || (separator && !*field)) snprintf(r->message, sizeof(r->message), "%s:%" PetscInt_FMT ": a %s is missing %s", r->path, r->line, r->ncol ? "number" : "name", *next ? "between two commas" : "after the last comma");
+  return *field && !r->message[0] ? field : NULL;
+}
+
+/* The first line, which names columns */
+static void ReaderNames_Private(Reader *r, char *at)
+{
+  PetscInt seen = 0, n = 0;
+
+  for (char *word = ReaderField_Private(r, &at); word; word = ReaderField_Private(r, &at)) {
+    PetscInt k = 0;
+
+    while (k < NCOLUMN && strcmp(word, Columns[k])) k++;
+    if (k == NCOLUMN) snprintf(r->message, sizeof(r->message), "%s:%" PetscInt_FMT ": unknown column '%s'; the first line names x, y, z and, as needed, rx, ry, rz, vx, vy, vz, wx, wy, wz", r->path, r->line, word);
+    else if (seen & 1 << k) snprintf(r->message, sizeof(r->message), "%s:%" PetscInt_FMT ": column '%s' is named twice", r->path, r->line, word);
+    if (r->message[0]) return;
+    seen |= 1 << k;
+    r->column[n++] = k;
+  }
+  if (!r->message[0] && (seen & 7) != 7) snprintf(r->message, sizeof(r->message), "%s:%" PetscInt_FMT ": the first line must name columns x, y and z", r->path, r->line);
+  r->ncol = n;
+}
+
+static PetscErrorCode ReaderNumbers_Private(Reader *r, char *at, Copies copies)
+{
+  PetscInt   k = 0;
+  PetscReal *row;
+
+  PetscFunctionBeginUser;
+  if (copies->n == r->capacity) {
+    r->capacity = 2 * r->capacity + 64;
+    PetscCall(PetscRealloc((size_t)r->capacity * NCOLUMN * sizeof(PetscReal), &copies->row));
+  }
+  row = copies->row + (size_t)copies->n++ * NCOLUMN;
+  PetscCall(PetscArrayzero(row, NCOLUMN));
+  for (char *word = ReaderField_Private(r, &at); word; word = ReaderField_Private(r, &at), k++) {
+    char           *end;
+    const PetscReal v = strtod(word, &end);
+
+    if (*end || PetscIsInfOrNanReal(v)) snprintf(r->message, sizeof(r->message), "%s:%" PetscInt_FMT ": '%s' is not a number", r->path, r->line, word);
+    if (r->message[0]) PetscFunctionReturn(0);
+    if (k < r->ncol) row[r->column[k]] = v;
+  }
+  if (k != r->ncol && !r->message[0]) snprintf(r->message, sizeof(r->message), "%s:%" PetscInt_FMT ": %" PetscInt_FMT " numbers where the first line names %" PetscInt_FMT, r->path, r->line, k, r->ncol);
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode ReaderRead_Private(Reader *r, const char where[], Copies copies)
+{
+  FILE          *file = fopen(r->path, "r");
+  char          *line = NULL;
+  size_t         room = 0;
+  PetscErrorCode ierr = 0;
+
+  PetscFunctionBeginUser;
+  if (!file) snprintf(r->message, sizeof(r->message), "%s: cannot open the file of placements '%s': %s", where, r->path, strerror(errno));
+  while (file && !ierr && !r->message[0] && getline(&line, &room, file) >= 0) {
+    char *at = line;
+
+    if (!r->line++ && !strncmp(line, "\xEF\xBB\xBF", 3)) at += 3; /* mark of UTF-8 */
+    at[strcspn(at, "#\r\n")] = 0;
+    if (!at[strspn(at, " \t")]) continue;
+    if (!r->ncol) ReaderNames_Private(r, at);
+    else ierr = ReaderNumbers_Private(r, at, copies);
+  }
+  if (file && !r->message[0] && ferror(file)) snprintf(r->message, sizeof(r->message), "%s: cannot read the file of placements '%s': %s", where, r->path, strerror(errno));
+  if (file) fclose(file);
+  free(line);
+  PetscCall(ierr);
+  if (!r->message[0] && !copies->n) snprintf(r->message, sizeof(r->message), "%s: the file of placements '%s' has no line of numbers", where, r->path);
+  PetscFunctionReturn(0);
+}
+
 /* A CSV file: its first line names columns (x, y, z at least), the others hold numbers. Rank 0 reads, all get the numbers. */
 static PetscErrorCode CopiesReadFile_Private(Copies copies, const char where[], const char folder[], const char name[])
 {
-  char        path[PETSC_MAX_PATH_LEN], line[4096], message[8192] = "";
-  FILE       *file;
-  PetscInt    column[64], ncol = 0, capacity = 0, number = 0;
-  PetscMPIInt rank;
-  PetscInt    size[2] = {0, 0};
+  char        path[PETSC_MAX_PATH_LEN];
+  Reader      r = {.path = path};
+  PetscMPIInt rank, n;
 
   PetscFunctionBeginUser;
   PetscCall(PetscSNPrintf(path, sizeof(path), "%s%s%s", name[0] == '/' ? "" : folder, name[0] == '/' || !folder[0] ? "" : "/", name));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  if (rank == 0) {
-    file = fopen(path, "r");
-    if (!file) PetscCall(PetscSNPrintf(message, sizeof(message), "%s: cannot open the file of placements '%s'", where, path));
-    while (file && !message[0] && fgets(line, sizeof(line), file)) {
-      char *save = NULL;
-
-      number++;
-      line[strcspn(line, "#\r\n")] = 0;
-      if (!line[strspn(line, " \t")]) continue;
-      if (!ncol) { /* the line of names */
-        PetscInt seen = 0;
-
-        for (char *word = strtok_r(line, ", ;\t", &save); word && ncol < 64; word = strtok_r(NULL, ", ;\t", &save)) {
-          PetscInt k = 0;
-
-          while (k < NCOLUMN && strcmp(word, Columns[k])) k++;
-          if (k == NCOLUMN) {
-            PetscCall(PetscSNPrintf(message, sizeof(message), "%s:%" PetscInt_FMT ": unknown column '%s'; the first line names x, y, z and, as needed, rx, ry, rz, vx, vy, vz, wx, wy, wz", path, number, word));
-            break;
-          }
-          if (k < 3) seen |= 1 << k;
-          column[ncol++] = k;
-        }
-        if (!message[0] && seen != 7) PetscCall(PetscSNPrintf(message, sizeof(message), "%s:%" PetscInt_FMT ": the first line must name columns x, y and z", path, number));
-      } else {
-        PetscInt k = 0;
-
-        if (copies->n == capacity) {
-          capacity = 2 * capacity + 64;
-          PetscCall(PetscRealloc(capacity * NCOLUMN * sizeof(PetscReal), &copies->row));
-        }
-        PetscCall(PetscArrayzero(copies->row + copies->n * NCOLUMN, NCOLUMN));
-        for (char *word = strtok_r(line, ", ;\t", &save); word; word = strtok_r(NULL, ", ;\t", &save), k++) {
-          char           *end;
-          const PetscReal v = strtod(word, &end);
-
-          if (*end || PetscIsInfOrNanReal(v)) PetscCall(PetscSNPrintf(message, sizeof(message), "%s:%" PetscInt_FMT ": '%s' is not a number", path, number, word));
-          if (k < ncol) copies->row[copies->n * NCOLUMN + column[k]] = v;
-        }
-        if (k != ncol && !message[0]) PetscCall(PetscSNPrintf(message, sizeof(message), "%s:%" PetscInt_FMT ": %" PetscInt_FMT " numbers where the first line names %" PetscInt_FMT, path, number, k, ncol));
-        copies->n++;
-      }
-    }
-    if (file) fclose(file);
-    if (!message[0] && !copies->n) PetscCall(PetscSNPrintf(message, sizeof(message), "%s: the file of placements '%s' has no line of numbers", where, path));
-    size[0] = copies->n;
-    size[1] = message[0] ? 1 : 0;
-  }
-  PetscCallMPI(MPI_Bcast(size, 2, MPIU_INT, 0, PETSC_COMM_WORLD));
-  if (size[1]) PetscCallMPI(MPI_Bcast(message, sizeof(message), MPI_CHAR, 0, PETSC_COMM_WORLD));
-  PetscCheck(!size[1], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s", message);
-  copies->n = size[0];
-  if (rank) PetscCall(PetscMalloc1(copies->n * NCOLUMN, &copies->row));
-  PetscCallMPI(MPI_Bcast(copies->row, (PetscMPIInt)(copies->n * NCOLUMN), MPIU_REAL, 0, PETSC_COMM_WORLD));
+  if (rank == 0) PetscCall(ReaderRead_Private(&r, where, copies));
+  PetscCallMPI(MPI_Bcast(r.message, sizeof(r.message), MPI_CHAR, 0, PETSC_COMM_WORLD));
+  PetscCheck(!r.message[0], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s", r.message);
+  PetscCallMPI(MPI_Bcast(&copies->n, 1, MPIU_INT, 0, PETSC_COMM_WORLD));
+  PetscCall(PetscMPIIntCast(NCOLUMN * (PetscInt64)copies->n > PETSC_MPI_INT_MAX ? -1 : NCOLUMN * copies->n, &n));
+  if (rank) PetscCall(PetscMalloc1(n, &copies->row));
+  PetscCallMPI(MPI_Bcast(copies->row, n, MPIU_REAL, 0, PETSC_COMM_WORLD));
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode CopiesCreate(Settings settings, const char section[], const char part[], Copies *copies)
+static PetscErrorCode CopiesRead_Private(Settings settings, const char section[], const char part[], Copies c)
 {
-  Copies      c;
   char        key[1024];
-  PetscReal   degrees[3] = {0, 0, 0};
+  PetscReal   degrees[3] = {0, 0, 0}, number;
   PetscBool   file, grid, random, set;
   const char *name, *where, *folder;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscNew(&c));
-  *copies = c;
 #define KEY(rest) (PetscSNPrintf(key, sizeof(key), "%s_" rest "|%s_" rest "|body_" rest, section, part), key)
   PetscCall(SettingsGetReals(settings, KEY("rotate"), 3, degrees, NULL));
   PlacementFromDegrees_Private(degrees, c->base.rotation);
@@ -128,7 +169,8 @@ PetscErrorCode CopiesCreate(Settings settings, const char section[], const char 
     for (PetscInt i = 0; i < 3; i++) PetscCheck(c->grid[i] > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_grid: %" PetscInt_FMT " copies along %c; give 1 or more", where, section, c->grid[i], "xyz"[i]);
     PetscCall(SettingsGetReals(settings, KEY("copies_spacing"), 3, c->spacing, &set));
     PetscCheck(set, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_grid needs %s_copies_spacing: 3 distances", where, section, section);
-    PetscCheck((PetscReal)c->grid[0] * c->grid[1] * c->grid[2] < PETSC_MAX_INT / 8., PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_grid: too many copies", where, section);
+    number = (PetscReal)c->grid[0] * c->grid[1] * c->grid[2];
+    PetscCheck(number < PETSC_MAX_INT / 8., PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_grid: %g copies are too many", where, section, (double)number);
     c->n = c->grid[0] * c->grid[1] * c->grid[2];
   } else if (random) {
     c->kind = COPIES_RANDOM;
@@ -136,10 +178,28 @@ PetscErrorCode CopiesCreate(Settings settings, const char section[], const char 
     PetscCheck(c->n > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_random: %" PetscInt_FMT " copies; give 1 or more", where, section, c->n);
     PetscCall(SettingsGetReals(settings, KEY("copies_box"), 6, c->box, &set));
     PetscCheck(set, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_random needs %s_copies_box: 6 numbers, lower and upper corner", where, section, section);
+    PetscCall(SettingsWhere(settings, KEY("copies_box"), &where, NULL));
+    for (PetscInt i = 0; i < 3; i++)
+      PetscCheck(c->box[i] <= c->box[3 + i], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_box: upper corner %g is below lower corner %g along %c", where, section, (double)c->box[3 + i], (double)c->box[i], "xyz"[i]);
     PetscCall(SettingsGetInt(settings, KEY("copies_seed"), 1, &c->seed, NULL));
     PetscCall(SettingsGetBool(settings, KEY("copies_rotate"), PETSC_FALSE, &c->turn, NULL));
   } else c->n = 1;
 #undef KEY
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode CopiesCreate(Settings settings, const char section[], const char part[], Copies *copies)
+{
+  Copies         c;
+  PetscErrorCode ierr;
+
+  PetscFunctionBeginUser;
+  *copies = NULL;
+  PetscCall(PetscNew(&c));
+  ierr = CopiesRead_Private(settings, section, part, c);
+  if (ierr) PetscCall(CopiesDestroy(&c));
+  PetscCall(ierr);
+  *copies = c;
   PetscFunctionReturn(0);
 }
 
@@ -163,7 +223,8 @@ PetscErrorCode CopiesGetSize(Copies copies, PetscInt *n, PetscBool *many)
 /* k-th number in [0, 1) of copy i: splitmix64 of a counter, so that every rank can make any copy's */
 static PetscReal CopiesRandom_Private(PetscInt seed, PetscInt i, PetscInt k)
 {
-  uint64_t z = ((uint64_t)(uint32_t)seed << 40) ^ ((uint64_t)(uint32_t)i * 8 + (uint64_t)k + 1) * 0x9e3779b97f4a7c15ULL;
+  const uint64_t s = (uint32_t)seed;
+  uint64_t       z = (s << 40 | s >> 24) ^ ((uint64_t)(uint32_t)i * 8 + (uint64_t)k + 1) * 0x9e3779b97f4a7c15ULL;
 
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
@@ -178,7 +239,7 @@ PetscErrorCode CopiesGet(Copies copies, PetscInt i, Placement *place)
   PetscFunctionBeginUser;
   *place = copies->base;
   if (copies->kind == COPIES_FILE) {
-    const PetscReal *row = copies->row + i * NCOLUMN;
+    const PetscReal *row = copies->row + (size_t)i * NCOLUMN;
 
     PlacementFromDegrees_Private(row + 3, R);
     Mat3Mult(R, copies->base.rotation, place->rotation);

@@ -9,8 +9,9 @@ typedef struct {
 } CheckpointHead;
 
 /* Collective. Bodies of this rank: id[i] has length[i] numbers, one after the other in data; extra: numbers that all ranks share.
-   Written beside, then renamed: a killed run leaves the old file whole. */
+   Written beside, then renamed: a killed run, or a full disk, leaves the old file whole. */
 PETSC_EXTERN PetscErrorCode CheckpointWrite(MPI_Comm comm, const char file[], const CheckpointHead *head, PetscInt nextra, const PetscReal extra[], PetscInt n, const PetscInt id[], const PetscInt length[],
                                             const PetscReal data[]);
-/* Collective. Same arguments, filled in; lengths must be as written (another model is refused by one line). */
+/* Collective. Same arguments, filled in; head->nbody and the lengths must be as written (another model is refused by one line). On an
+   error nothing is filled in. */
 PETSC_EXTERN PetscErrorCode CheckpointRead(MPI_Comm comm, const char file[], CheckpointHead *head, PetscInt nextra, PetscReal extra[], PetscInt n, const PetscInt id[], const PetscInt length[], PetscReal data[]);

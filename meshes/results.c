@@ -2,6 +2,7 @@
 #include "meshes/mesh_impl.h"
 #include <exodusII.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,6 +34,8 @@ struct _p_Results {
   int         exo;
   PetscInt    nstep;
   PetscReal   last;
+  PetscInt64  place[2];     /* where times begin in the file and how long each is; zeros: not known */
+  PetscBool   broken;       /* a time in the file is not whole */
   char        problem[512]; /* why the file cannot be written; told to all ranks by Agree */
 };
 
@@ -46,17 +49,27 @@ struct _p_Results {
     if (!(r)->problem[0]) (void)snprintf((r)->problem, sizeof((r)->problem), __VA_ARGS__);                                                           \
   } while (0)
 
-/* Rank 0's problem, or another rank's error, becomes an error on all ranks; only who had it has something to say. */
+/* Rank 0's problem, or any rank's error, becomes the same error on all ranks. */
 static PetscErrorCode Agree_Private(Results r, PetscErrorCode ierr)
 {
-  PetscMPIInt mine = ierr ? 1 : 0, any;
+  PetscMPIInt mine = ierr ? r->rank : r->size, first, code = (PetscMPIInt)ierr;
+  char        text[sizeof(r->problem)] = "";
+  char       *cause = NULL;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Bcast(r->problem, (PetscMPIInt)sizeof(r->problem), MPI_CHAR, 0, r->comm));
-  PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, r->comm));
+  PetscCallMPI(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, r->comm));
+  if (first < r->size) {
+    if (first == r->rank) {
+      PetscCall(PetscErrorMessage(ierr, NULL, &cause));
+      PetscCall(PetscStrncpy(text, cause && cause[0] ? cause : "the fields of a body cannot be had", sizeof(text)));
+    }
+    PetscCallMPI(MPI_Bcast(text, (PetscMPIInt)sizeof(text), MPI_CHAR, first, r->comm));
+    PetscCallMPI(MPI_Bcast(&code, 1, MPI_INT, first, r->comm));
+  }
   PetscCall(ierr);
+  PetscCheck(first == r->size, r->comm, (PetscErrorCode)code, "%s", text);
   PetscCheck(!r->problem[0], r->comm, PETSC_ERR_USER_INPUT, "%s", r->problem);
-  if (any) PetscFunctionReturn(PETSC_ERR_LIB);
   PetscFunctionReturn(0);
 }
 
@@ -170,7 +183,9 @@ static PetscErrorCode GatherNames_Private(Results r, const ResultsBody bodies[],
     for (PetscMPIInt p = 0; p < r->size; p++) cursor[p] = *text + starts[p];
     for (PetscInt g = 0; g < r->nglobal; g++) { /* each rank's names are in the order of ids */
       (*names)[g] = cursor[r->global[g].owner];
-      cursor[r->global[g].owner] += strlen((*names)[g]) + 1;
+      one         = strlen((*names)[g]);
+      cursor[r->global[g].owner] += one + 1;
+      if (one > EXODUS_NAME) (*names)[g][EXODUS_NAME] = 0;
     }
     PetscCall(PetscFree(cursor));
   }
@@ -207,15 +222,22 @@ static PetscErrorCode Define_Private(Results r, const char part[], char **names)
   ex_init_params  info;
   ex_block_params blocks;
   ex_var_params   vars;
+  FILE           *probe;
 
   PetscFunctionBeginUser;
   memset(&info, 0, sizeof(info));
   memset(&blocks, 0, sizeof(blocks));
   memset(&vars, 0, sizeof(vars));
   Sizes_Private(r, &nnode, &nelem, &largest);
+  probe = fopen(part, "w"); /* tells why it cannot be written; libexodusII does not */
+  if (!probe) {
+    Problem(r, "%s: cannot be created: %s", r->file, strerror(errno));
+    PetscFunctionReturn(0);
+  }
+  (void)fclose(probe);
   r->exo = ex_create(part, ExodusMode_Private(PetscMax(nnode * (PetscInt64)sizeof(PetscReal), 32 * largest)), &real_size, &file_size);
   if (r->exo < 0) {
-    Problem(r, "%s: cannot be created; is its folder there, and may you write to it?", r->file);
+    Problem(r, "%s: cannot be written; is the disk full?", r->file);
     PetscFunctionReturn(0);
   }
   ex_set_int64_status(r->exo, EX_ALL_INT64_API);
@@ -326,9 +348,11 @@ static void KeepTimes_Private(Results r, PetscInt n)
 {
   const unsigned char count[4] = {(unsigned char)(n >> 24), (unsigned char)(n >> 16), (unsigned char)(n >> 8), (unsigned char)n};
   unsigned char       magic[4];
-  FILE               *fd = fopen(r->file, "r+b");
+  FILE               *fd;
   PetscBool           ok = PETSC_FALSE;
 
+  errno = 0;
+  fd    = fopen(r->file, "r+b");
   if (fd && fread(magic, 1, 4, fd) == 4) {
     if (memcmp(magic, "CDF", 3))
       ok = PETSC_TRUE;
@@ -348,12 +372,13 @@ static PetscErrorCode Reopen_Private(Results r, PetscReal time, char **names)
   PetscInt64     nnode, nelem, largest;
   ex_init_params info;
   PetscReal     *times;
-  PetscBool      same;
+  PetscBool      same, whole;
   char          *name;
 
   PetscFunctionBeginUser;
   Sizes_Private(r, &nnode, &nelem, &largest);
-  r->exo = ex_open(r->file, EX_READ, &real_size, &file_size, &version);
+  PetscCall(ExodusIsWhole_Private(r->file, &whole, NULL));
+  r->exo = whole ? ex_open(r->file, EX_READ, &real_size, &file_size, &version) : -1;
   if (r->exo < 0) {
     Problem(r, "%s: cannot be continued, since it is no Exodus file or damaged; remove it or name another", r->file);
     PetscFunctionReturn(0);
@@ -424,7 +449,12 @@ static PetscErrorCode Open_Private(Results r, const ResultsBody bodies[], PetscB
   if (!r->rank && !reopen) {
     ExTry(r, ex_update(r->exo));
     if (!r->problem[0] && rename(part, r->file)) Problem(r, "%s: %s", r->file, strerror(errno));
-    if (r->problem[0]) (void)unlink(part);
+    if (r->problem[0] && r->exo >= 0) (void)unlink(part);
+  }
+  if (!r->rank && !r->problem[0]) {
+    PetscBool whole;
+
+    PetscCall(ExodusIsWhole_Private(r->file, &whole, r->place));
   }
   PetscCall(PetscFree(part));
   PetscCall(PetscFree(text));
@@ -491,6 +521,18 @@ static void PutConstant_Private(Results r, int step, int variable, PetscInt g, P
   ExTry(r, ex_put_var(r->exo, step, EX_ELEM_BLOCK, variable, g + 1, nelem, work));
 }
 
+/* Asks the disk for room before a time is written: a continued file is written unbuffered, and netCDF is silent about what fails then. */
+static void Reserve_Private(Results r, int step)
+{
+  int fd, error;
+
+  if (!r->place[1] || r->problem[0]) return;
+  fd    = open(r->file, O_WRONLY);
+  error = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)(r->place[0] + step * r->place[1]));
+  if (fd >= 0) (void)close(fd);
+  if (error && error != EINVAL && error != EOPNOTSUPP) Problem(r, "%s: cannot be written: %s", r->file, strerror(error));
+}
+
 PetscErrorCode ResultsWrite(Results r, PetscReal time, ResultsFields fields, void *ctx)
 {
   PetscReal     *disp, *vel, *mises, *work;
@@ -515,8 +557,10 @@ PetscErrorCode ResultsWrite(Results r, PetscReal time, ResultsFields fields, voi
       step = (int)r->nstep;
     else if (r->nstep && time < r->last)
       Problem(r, "%s: time %g comes after time %g", r->file, (double)time, (double)r->last);
+    Reserve_Private(r, step);
   }
-  PetscCall(PetscMalloc4(3 * (size_t)maxnode, &disp, 3 * (size_t)maxnode, &vel, (size_t)maxelem, &mises, (size_t)PetscMax(maxnode, maxelem), &work));
+  r->broken = PETSC_TRUE;
+  PetscCall(PetscCalloc4(3 * (size_t)maxnode, &disp, 3 * (size_t)maxnode, &vel, (size_t)maxelem, &mises, (size_t)PetscMax(maxnode, maxelem), &work));
   if (r->rank) {
     /* A rank whose caller fails still sends, so that rank 0 does not wait; what it sends then is never shown. */
     for (PetscInt i = 0; i < r->nlocal; i++) {
@@ -549,10 +593,13 @@ PetscErrorCode ResultsWrite(Results r, PetscReal time, ResultsFields fields, voi
   PetscCall(Agree_Private(r, ierr));
   if (!r->rank) { /* only now do readers see the time */
     ExTry(r, ex_update(r->exo));
-    r->nstep = step;
-    r->last = time;
+    if (!r->problem[0]) {
+      r->nstep = step;
+      r->last = time;
+    }
   }
   PetscCall(Agree_Private(r, 0));
+  r->broken = PETSC_FALSE;
   PetscFunctionReturn(0);
 }
 
@@ -570,7 +617,10 @@ PetscErrorCode ResultsDestroy(Results *results)
 
   PetscFunctionBeginUser;
   if (!r) PetscFunctionReturn(0);
-  if (r->exo >= 0) (void)ex_close(r->exo);
+  if (r->exo >= 0) {
+    (void)ex_close(r->exo);
+    if (r->broken) KeepTimes_Private(r, r->nstep); /* what was written of a time that failed */
+  }
   PetscCall(PetscFree(r->global));
   PetscCall(PetscFree(r->local));
   PetscCall(PetscFree(r->file));

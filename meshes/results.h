@@ -4,7 +4,8 @@
    displacement_x, _y, _z (from the placed state) and velocity_x, _y, _z in global axes; per element mises, rank (that owned the body
    then) and formulation (the caller's integer code). Rank 0 writes; it holds one body's data at a time, whatever the number of
    bodies, ranks and nodes. The file can be read while the run goes on: it appears under its name when the bodies are in it, and
-   holds whole times only. (Models whose 8-byte fields pass 4 GB are written as netCDF-4 files, which HDF5 may lock until the end.) */
+   holds whole times only. (A continued file shows a time while it is being written: libexodusII opens files unbuffered. Models whose
+   8-byte fields pass 4 GB are written as netCDF-4 files, which HDF5 may lock until the end.) */
 #pragma once
 #include "meshes/mesh.h"
 
@@ -31,7 +32,8 @@ PETSC_EXTERN PetscErrorCode ResultsCreate(MPI_Comm comm, const char file[], Pets
 /* Collective. After bodies have moved between ranks: who has which now. Placement and name are not looked at. */
 PETSC_EXTERN PetscErrorCode ResultsSetBodies(Results results, PetscInt nlocal, const ResultsBody bodies[]);
 /* Collective. Adds a time, and makes it visible to readers. Times must rise; the last one again is overwritten (the first output of
-   a restarted run is the last of the run before). */
+   a restarted run is the last of the run before). If it fails, on whatever rank, all ranks get that error, and the file keeps the times
+   before. */
 PETSC_EXTERN PetscErrorCode ResultsWrite(Results results, PetscReal time, ResultsFields fields, void *ctx);
 /* Collective. Number of times in the file. */
 PETSC_EXTERN PetscErrorCode ResultsGetCount(Results results, PetscInt *count);

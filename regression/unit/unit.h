@@ -6,8 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <petscsys.h>
@@ -47,8 +49,8 @@ static inline PetscLogDouble UnitMemory(void)
     if (call) fail_msg("%s: %s", #call, message); \
   } while (0)
 
-/* A user's mistake: one line that holds the fragment; no memory and no open file is left */
-#define Refused(call, fragment) \
+/* A user's mistake: one line that holds the fragment; no memory and no open file is left (netCDF keeps a file open that it cannot close) */
+#define RefusedFiles(call, fragment, files) \
   do { \
     const PetscLogDouble memory_ = UnitMemory(); \
     const int            files_  = UnitOpenFiles(); \
@@ -56,8 +58,9 @@ static inline PetscLogDouble UnitMemory(void)
     assert_int_equal(call, PETSC_ERR_USER_INPUT); \
     if (!strstr(message, fragment) || strchr(message, '\n')) fail_msg("%s: '%s' does not hold '%s'", #call, message, fragment); \
     if (UnitMemory() != memory_) fail_msg("%s: %g bytes are not freed after '%s'", #call, UnitMemory() - memory_, message); \
-    if (UnitOpenFiles() != files_) fail_msg("%s: a file stays open after '%s'", #call, message); \
+    if (files && UnitOpenFiles() != files_) fail_msg("%s: a file stays open after '%s'", #call, message); \
   } while (0)
+#define Refused(call, fragment) RefusedFiles(call, fragment, 1)
 
 /* folder/name; four of them at a time */
 static inline const char *UnitPath(const char name[])
@@ -96,6 +99,28 @@ static inline unsigned char *UnitReadFile(const char path[], size_t *n)
   return bytes;
 }
 
+/* A disk that is full: from now on no file may grow beyond so many bytes; below 0: as before */
+static inline void UnitDisk(long bytes)
+{
+  struct rlimit limit;
+
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  limit.rlim_cur = bytes < 0 ? limit.rlim_max : (rlim_t)bytes;
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* A file holds these bytes */
+static inline void UnitHolds(const char path[], const unsigned char *bytes, size_t n)
+{
+  size_t         now;
+  unsigned char *read = UnitReadFile(path, &now);
+
+  assert_int_equal(n, now);
+  assert_memory_equal(read, bytes, n);
+  free(read);
+}
+
 static int UnitStart(void **state)
 {
   (void)state;
@@ -116,7 +141,7 @@ static int UnitEnd(void **state)
   return PetscPopErrorHandler();
 }
 
-static int UnitMain(const char name[], const struct CMUnitTest tests[], size_t n)
+static int UnitMain(const char name[], const struct CMUnitTest tests[], size_t n, int (*start)(void **), int (*end)(void **))
 {
   char *argument[] = {(char *)name, (char *)"-malloc_debug", NULL}, **argv = argument;
   int   argc = 2, failed;
@@ -129,8 +154,10 @@ static int UnitMain(const char name[], const struct CMUnitTest tests[], size_t n
   if (PetscInitialize(&argc, &argv, NULL, NULL)) return 1;
   MPI_Comm_size(PETSC_COMM_WORLD, &size);
   MPI_Comm_rank(PETSC_COMM_WORLD, &me);
-  failed = _cmocka_run_group_tests(name, tests, n, UnitStart, UnitEnd);
+  failed = _cmocka_run_group_tests(name, tests, n, start, end);
   if (PetscFinalize()) return 1;
   return failed;
 }
-#define UNIT_MAIN(name, tests) UnitMain(name, tests, sizeof(tests) / sizeof((tests)[0]))
+/* With what a test does before and after all, which begins with UnitStart() and ends with UnitEnd() */
+#define UNIT_MAIN_WITH(name, tests, start, end) UnitMain(name, tests, sizeof(tests) / sizeof((tests)[0]), start, end)
+#define UNIT_MAIN(name, tests)                  UNIT_MAIN_WITH(name, tests, UnitStart, UnitEnd)
