@@ -101,7 +101,7 @@ int ErrorExit(MPI_Comm comm, PetscErrorCode ierr)
   /* Ranks that do not come have not seen the error and wait for this one. They are given some time, as they may be late only; each rank
      gives another time, so that one speaks. */
   for (began = MPI_Wtime(); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
-    if (bad && MPI_Wtime() - began > 5 + 2 * (double)rank / size + (error_state.found ? 0 : 5)) {
+    if (bad && MPI_Wtime() - began > 10 + 2 * (double)rank / size + (error_state.found ? 0 : 5)) {
       Print_Private();
       MPI_Abort(MPI_COMM_WORLD, 1);
     }
