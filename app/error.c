@@ -2,18 +2,18 @@
 
 /* The one piece of global state: an error handler has no other place to leave its message. */
 static struct {
-  char      message[2048];
-  PetscBool set;
-  PetscBool found;  /* the message is of the place where the error was found, not of one that it passed through */
-  PetscBool agreed; /* this rank leaves because of another's error */
+  char        message[2048];
+  PetscBool   set;
+  PetscBool   found;  /* the message is of the place where the error was found, not of one that it passed through */
+  PetscBool   agreed; /* this rank leaves because of another's error */
   const char *context;
-  MPI_Comm    comm; /* of its own: what is under way on others cannot get in between */
+  PetscBool   started;
+  MPI_Comm    comm;   /* of its own: what is under way on others cannot get in between */
 } error_state;
 
 static void Store_Private(const char format[], const char text[], const char func[], const char file[], int line)
 {
-  char *m = error_state.message;
-
+  char  *m = error_state.message;
   size_t n = 0;
 
   if (error_state.context) n = PetscMin((size_t)snprintf(m, sizeof(error_state.message), "%s: ", error_state.context), sizeof(error_state.message) - 1);
@@ -83,6 +83,7 @@ PetscErrorCode ErrorStart(MPI_Comm comm)
 {
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_dup(comm, &error_state.comm));
+  error_state.started = PETSC_TRUE;
   PetscFunctionReturn(0);
 }
 
@@ -101,17 +102,17 @@ int ErrorExit(MPI_Comm comm, PetscErrorCode ierr)
   MPI_Request request;
   double      began;
 
+  if (error_state.started) comm = error_state.comm;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  MPI_Iallreduce(&bad, &any, 1, MPI_INT, MPI_MAX, error_state.comm, &request);
+  MPI_Iallreduce(&bad, &any, 1, MPI_INT, MPI_MAX, comm, &request);
   /* Ranks that do not come have not seen the error and wait for this one. They are given some time, as they may be late only; each rank
      gives another time, so that one speaks. */
   for (began = MPI_Wtime(); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
-    if (bad && MPI_Wtime() - began > 5 + 2 * (double)rank / size + (error_state.found ? 0 : 5)) {
+    if (bad && MPI_Wtime() - began > 10 + 2 * (double)rank / size + (error_state.found ? 0 : 5)) {
       Print_Private();
       MPI_Abort(MPI_COMM_WORLD, 1);
     }
-  comm = error_state.comm;
   if (!any) return 0;
   mine = ierr && error_state.set ? (error_state.found ? rank : size + rank) : 2 * size;
   MPI_Allreduce(&mine, &speaker, 1, MPI_INT, MPI_MIN, comm);

@@ -11,7 +11,7 @@ PETSC_EXTERN PetscErrorCode ErrorHandlerPush(void);
 PETSC_EXTERN PetscErrorCode ErrorAgree(MPI_Comm comm, PetscErrorCode ierr);
 /* What every following user's mistake is about, put before its message ("model.yml:3:9: bar_mesh"); NULL: nothing. Kept, not copied. */
 PETSC_EXTERN void ErrorContext(const char context[]);
-/* Collective, after PetscInitialize: ErrorExit needs it. */
+/* Collective, after PetscInitialize: gives ErrorExit a communicator of its own. */
 PETSC_EXTERN PetscErrorCode ErrorStart(MPI_Comm comm);
 /* Collective: prints the message of an error as ErrorExit does and forgets it, so that the run can go on; true if there was one on any rank. */
 PETSC_EXTERN PetscBool ErrorReport(MPI_Comm comm, PetscErrorCode ierr);

@@ -424,12 +424,14 @@ static PetscErrorCode RunCheckWritable_Private(const char option[], const char f
 
 static PetscErrorCode RunCheckOutputs_Private(Run *run, const char history[], const char exodus[])
 {
+  const char *const option[] = {"output_history", "output_exodus", "checkpoint", "summary"}, *const file[] = {history, exodus, run->checkpoint, run->summary};
+
   PetscFunctionBeginUser;
   if (run->rank) PetscFunctionReturn(0);
-  PetscCall(RunCheckWritable_Private("output_history", history));
-  PetscCall(RunCheckWritable_Private("output_exodus", exodus));
-  PetscCall(RunCheckWritable_Private("checkpoint", run->checkpoint));
-  PetscCall(RunCheckWritable_Private("summary", run->summary));
+  for (PetscInt i = 0; i < 4; i++) {
+    for (PetscInt j = 0; j < i; j++) UserCheck(!file[i][0] || strcmp(file[i], file[j]), "%s and %s are one file '%s': give each its own", option[j], option[i], file[i]);
+    PetscCall(RunCheckWritable_Private(option[i], file[i]));
+  }
   PetscFunctionReturn(0);
 }
 

@@ -232,6 +232,7 @@ table = [
     ("checkpoint cannot be written", model(), ["-checkpoint", "none/c.h5"], ["checkpoint", "none/c.h5"], False),
     ("checkpoint is a folder", model(), ["-checkpoint", "/tmp"], ["checkpoint", "/tmp"], False),
     ("summary cannot be written", model(), ["-summary", "none/s.json"], ["summary", "none/s.json"], False),
+    ("two outputs in one file", model(), ["-summary", "h.csv"], ["output_history", "summary", "'h.csv'"], False),
     ("checkpoint without a file", model(), ["-checkpoint", "", "-checkpoint_every", "1"], ["checkpoint_every", "-checkpoint"], False),
     ("restart from nothing", model(), ["-restart", "none.h5"], ["restart", "none.h5"], False),
     ("restart from half a file", model(), ["-restart", f"{files}/half.h5"], ["restart", "half.h5", "checkpoint"], True),
