@@ -181,7 +181,7 @@ static PetscErrorCode BCSolve_Private(Batch batch, const Stage *stage, PetscReal
     PetscCall(FactorSolve(bc->factor, w, bc->r + g * size)); /* (34) */
     LanesFromBody(nn, w, bc->R + 9 * g * w, bc->r + g * size, stage->h / stage->sk, product ? NULL : bc->y + g * size, batch->du + g * size);
   }
-  if (stage->implicit) PetscCall(NodalChange(batch, bc->r, change));
+  if (stage->implicit) PetscCall(NodalChange(batch, stage, bc->r, change));
   PetscFunctionReturn(0);
 }
 

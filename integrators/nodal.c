@@ -179,16 +179,17 @@ PetscErrorCode NodalKinetic(Batch batch, PetscInt g, PetscReal kinetic[], PetscR
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode NodalChange(Batch batch, const PetscReal *r, PetscReal *change)
+PetscErrorCode NodalChange(Batch batch, const Stage *stage, const PetscReal *r, PetscReal *change)
 {
-  const PetscInt n  = batch->ngroup * batch->nu * batch->w;
-  PetscReal      rm = 0, dm = 0;
+  const PetscInt  n     = batch->ngroup * batch->nu * batch->w;
+  const PetscReal floor = 32 * PETSC_MACHINE_EPSILON * batch->part->radius;
+  PetscReal       rm = 0, dm = 0;
 
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < n; i++) {
     rm = PetscMax(rm, PetscAbsReal(r[i]));
     dm = PetscMax(dm, PetscAbsReal(batch->du[i]));
   }
-  *change = dm > 0 ? rm / dm : 0;
+  *change = dm > 0 && !(0.25 * PetscAbsReal(stage->h) * rm <= floor) ? rm / dm : 0;
   PetscFunctionReturn(0);
 }

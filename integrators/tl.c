@@ -153,7 +153,7 @@ static PetscErrorCode TLSolve_Private(Batch batch, const Stage *stage, PetscReal
       for (PetscInt i = 0; i < n; i++) ku[i] += 0.5 * (r0[i] - stage->sm * batch->part->mass[i / 3] * du[i]) / stage->sk;
     }
   }
-  if (stage->implicit) PetscCall(NodalChange(batch, tl->r, change));
+  if (stage->implicit) PetscCall(NodalChange(batch, stage, tl->r, change));
   PetscFunctionReturn(0);
 }
 
