@@ -84,7 +84,6 @@ PetscErrorCode NodalCorrect(Batch batch, const Stage *stage, Nodal *nodal)
     if (f) {
       LanesForceSums(nn, w, f, qh, a, F, T);
       LanesDot(batch->nu, w, f, u, fu);
-      LanesDot(batch->nu, w, f, du, fdu);
     }
     if (batch->conserve) {
       /* sum m du and sum (x - a) x m du as Newton and Euler have them, whatever the scheme and round-off made of them */
@@ -97,6 +96,7 @@ PetscErrorCode NodalCorrect(Batch batch, const Stage *stage, Nodal *nodal)
         }
       LanesSetMomentum(nn, w, batch->part->mass, M, qh, a, nodal->J + 6 * g * w, P, Q, du);
     }
+    if (f) LanesDot(batch->nu, w, f, du, fdu); /* of the increment as it is now */
     LanesAdvance(nn, w, batch->part->mass, 0.5 * h, du, qh, u, q, p); /* (17), (31) */
     for (PetscInt l = 0; l < w && g * w + l < batch->n; l++) {
       PetscReal work = fu[l] + 0.5 * fdu[l], sum = 0;
