@@ -149,8 +149,8 @@ class Body:
             if self.conserve: fe, fd = self.corrected(y, fe), self.corrected(y, fd)
             return (fe @ L.T).ravel(), (fd @ L.T).ravel(), L
         if self.linear:
-            f = (self.K0 @ (x @ self.R0 - self.X).ravel()).reshape(-1, 3) @ self.R0.T
-            return f.ravel(), self.eta * ((self.K0 @ (v @ self.R0).ravel()).reshape(-1, 3) @ self.R0.T).ravel(), self.R0
+            f = (self.K0 @ ((x - self.mean(x)) @ self.R0 - self.X).ravel()).reshape(-1, 3) @ self.R0.T
+            return f.ravel(), self.eta * ((self.K0 @ ((v - self.mean(v)) @ self.R0).ravel()).reshape(-1, 3) @ self.R0.T).ravel(), self.R0
         f, K = self.forces(x)
         return f, self.eta * K @ v.ravel(), K
 
@@ -180,21 +180,20 @@ class Body:
             c = self.solve(K, r, h)
             du = du + c.reshape(-1, 3)
             if abs(h / 4 * c).max() < 1e-15 * np.ptp(self.X): break       # round-off of the positions
-        a = xh - self.mean(xh)
+        a, free = xh - self.mean(xh), du                                  # free: before its momentum is set
         if self.conserve:
             sm = 1 + self.alpha * h / 2
-            free = (h * fext - h * self.alpha * self.m[:, None] * u) / sm  # what Newton and Euler say that du must carry
-            J = sum(m * (x @ x * np.eye(3) - np.outer(x, x)) for m, x in zip(self.m, a))
-            lack = np.cross(a, free - self.m[:, None] * du).sum(0)
-            du = du + np.cross(np.linalg.solve(J, lack), a) + (free - self.m[:, None] * du).sum(0) / self.total
+            due = (h * fext - h * self.alpha * self.m[:, None] * u) / sm   # what Newton and Euler say that du must carry
+            J = (self.m * (a * a).sum(1)).sum() * np.eye(3) - (self.m[:, None] * a).T @ a
+            lack = due - self.m[:, None] * du
+            du = du + np.cross(np.linalg.solve(J, np.cross(a, lack).sum(0)), a) + lack.sum(0) / self.total
         mid = u + du / 2
         self.external += h * (fext * mid).sum()
         self.damping -= h * (self.alpha * (self.m[:, None] * mid * mid).sum())
         if self.eta:
-            fd = self.inner(xh + (h / 4 * du if implicit else 0), mid)[1].reshape(-1, 3)
+            fd = self.inner(xh + (h / 4 * free if implicit else 0), mid if self.bc else u + free / 2)[1].reshape(-1, 3)
             # conserve: whatever turns the body is taken off, so only the motion beyond the mean rotation is damped
             if self.conserve and not self.bc:
-                J = sum(m * (x @ x * np.eye(3) - np.outer(x, x)) for m, x in zip(self.m, a))
                 mid = mid - np.cross(np.linalg.solve(J, np.cross(a, self.m[:, None] * mid).sum(0)), a)
             self.damping -= h * (fd * mid).sum()
         self.u = u + du
@@ -204,7 +203,7 @@ class Body:
         kinetic = 0.5 * (self.m[:, None] * self.u**2).sum()
         if self.bc or self.linear:
             L = self.frame(self.x) if self.bc else self.R0
-            d = ((self.x - (self.mean(self.x) if self.bc else 0)) @ L - self.X).ravel()
+            d = ((self.x - self.mean(self.x)) @ L - self.X).ravel()
             return kinetic, 0.5 * d @ self.K0 @ d
         _, E, S = self.green(self.x)
         return kinetic, 0.5 * np.einsum("eg,egij,egij->", self.w, E, S)
@@ -231,18 +230,20 @@ def simulate(exe, sections, dt, steps, probes=None, every=1, extra=None, options
     return read_csv(r.path("h.csv"))
 
 
-def compare(c, exe, name, sections, dt, steps, probes, gravity=None, implicit=False, tolerance=1e-10, options=()):
+def compare(c, exe, name, sections, dt, steps, probes, gravity=None, force=None, implicit=False, tolerance=1e-10, options=()):
     """Kinetic and internal energy, works, position and velocity of every probe: largest difference over the peak of each.
-    gravity: (three expressions for the program, the same as a function). tolerance: of internal energy and works, for bodies so stiff
+    gravity: (three expressions for the program, the same as a function); force: (a section, the same as a function). tolerance: of internal energy and works, for bodies so stiff
     that round-off of the positions (1e-16 m at the start moves the ends of a bar of 2e8 Pa by 1e-14 m later) shows in them."""
     if implicit: options = [*options, "-ts_zhangskeel_implicit"]
-    h = simulate(exe, sections, dt, steps, probes, extra={"gravity": gravity[0]} if gravity else None, options=options)
+    extra = ({"gravity": gravity[0]} if gravity else {}) | ({"forces": ["push"], "push": force[0]} if force else {})
+    h = simulate(exe, sections, dt, steps, probes, extra=extra, options=options)
     bodies = {n: Body(s) for n, s in sections.items()}
     nodes = {p: bodies[s["body"]].node(s["point"]) for p, s in probes.items()}
     rows = {k: [] for k in ["kinetic", "internal", "external", "damping", *probes]}
     for n in range(steps + 1):
         if n:
-            for b in bodies.values(): b.step((n - 1) * dt, dt, gravity[1] if gravity else None, implicit=implicit)
+            for k, b in bodies.items():
+                b.step((n - 1) * dt, dt, gravity[1] if gravity else None, [(b.node(force[0]["point"]), force[1])] if force and force[0]["body"] == k else [], implicit)
         e = [b.energies() for b in bodies.values()]
         for k, v in zip(rows, [sum(x[0] for x in e), sum(x[1] for x in e), sum(b.external for b in bodies.values()), sum(b.damping for b in bodies.values())]):
             rows[k].append(v)
