@@ -226,7 +226,8 @@ def simulate(exe, sections, dt, steps, probes=None, every=1, extra=None, options
              "output": {"history": "h.csv", "digits": 17, "interval": dt * every}}
     if probes: model |= {"probes": list(probes), **probes}
     with open(os.path.join(directory, "case.yml"), "w") as f: json.dump(model, f)
-    r = run(exe, ["-options_file", "case.yml", "-progress", "false", *options], directory=directory, ranks=ranks)
+    # no guard: cases look at the balance themselves
+    r = run(exe, ["-options_file", "case.yml", "-progress", "false", "-energy_guard", 0, *options], directory=directory, ranks=ranks)
     return read_csv(r.path("h.csv"))
 
 
