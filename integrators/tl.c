@@ -25,6 +25,8 @@ static PetscErrorCode TLSetUp_Private(Batch batch)
   batch->data = tl;
   PetscCall(NodalSetUp(batch, &tl->nodal));
   PetscCall(PartSetUpElastic(part));
+  /* Small strains about the placed state know no rotation: their torque belongs to the model, and without it the energy would not close. */
+  if (part->elastic.linear) batch->conserve = PETSC_FALSE;
   PetscCall(PetscMalloc4(9 * part->pattern.ia[part->pattern.nb], &tl->k, n, &tl->x, n, &tl->um, n, &tl->f));
   PetscCall(PetscCalloc3(n * batch->n, &tl->r, n * batch->n, &tl->ku, n * batch->n, &tl->r0));
   PetscCall(PetscCalloc1(batch->n, &tl->factor));
