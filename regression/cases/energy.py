@@ -33,7 +33,7 @@ c.below("spinning bar, damped: power at the end, of that at the start", abs(spin
 solid = {"mesh": {"type": "box", "size": [1, 2, 3], "cells": [2, 2, 3]}, "material": {"type": "linear", "young": 2e6, "poisson": 0.3, "density": 1e3}, "rotate": [10, 20, 30],
          "velocity": [1, 2, 3]}
 loads = {"gravity": ["sin(t)", "1", "-9.81"], "forces": ["push"], "push": {"body": "solid", "offset": [0, 0, 0], "direction": [3e3, -5e3, 1e3], "value": "cos(3*t)"}}
-for name, more in {"linear": {"formulation": "tl", "conserve": False}, "linear, damped": {"formulation": "tl", "conserve": False, "damping": 0.01, "mass_damping": 0.7},
+for name, more in {"linear": {"formulation": "tl"}, "linear, damped": {"formulation": "tl", "damping": 0.01, "mass_damping": 0.7},
                    "rigid": {"formulation": "rigid", "angular_velocity": [0.1, 1, 0.2]}, "rigid, damped": {"formulation": "rigid", "angular_velocity": [0.1, 1, 0.2], "mass_damping": 0.7}}.items():
     loads["push"]["offset"] = list(rotation(np.radians(solid["rotate"])) @ [0.5, 1, 1.5])  # a corner
     h = simulate(exe, {"solid": {**solid, **more}}, 0.02, 500, extra=loads)

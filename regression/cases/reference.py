@@ -68,6 +68,7 @@ class Body:
         self.bc = section.get("formulation", "bc") == "bc"
         self.eta, self.alpha = float(section.get("damping", 0)), float(section.get("mass_damping", 0))
         self.volume_frame, self.conserve = section.get("frame", "mass") == "volume", section.get("conserve", True)
+        if self.linear and not self.bc: self.conserve = False             # small strains about the placed state know no rotation
         self.integrate()
         self.total = self.m.sum()
         self.centre = self.m @ self.Z / self.total
