@@ -12,7 +12,7 @@ typedef struct {
   PetscReal *xs;         /* the stage's configuration when the step is iterated, else NULL: nodal.qh */
   PetscReal *y, *f, *r;  /* like u, in the body's frame: d + eta w; K0 y; right-hand side and then solution */
   PetscReal *d, *kd;     /* at t + h, for the balance */
-  PetscReal *w, *kw;     /* mean velocity of the step, for the work of damping */
+  PetscReal *w, *kw, *z; /* mean velocity of the step, for the work of damping; positions in its frame */
   PetscBool  ahead;      /* predict() and K0 y of the coming step of length ahead_h are made already */
   PetscReal  ahead_h;
 } BC;
@@ -40,7 +40,7 @@ static PetscErrorCode BCDestroy_Private(Batch batch)
   PetscCall(PetscFree5(bc->R, bc->a, bc->y, bc->f, bc->r));
   PetscCall(PetscFree(bc->xs));
   PetscCall(PetscFree2(bc->d, bc->kd));
-  PetscCall(PetscFree2(bc->w, bc->kw));
+  PetscCall(PetscFree3(bc->w, bc->kw, bc->z));
   PetscCall(PetscFree(batch->data));
   PetscFunctionReturn(0);
 }
@@ -181,7 +181,7 @@ static PetscErrorCode BCSolve_Private(Batch batch, const Stage *stage, PetscReal
     PetscCall(FactorSolve(bc->factor, w, bc->r + g * size)); /* (34) */
     LanesFromBody(nn, w, bc->R + 9 * g * w, bc->r + g * size, stage->h / stage->sk, product ? NULL : bc->y + g * size, batch->du + g * size);
   }
-  if (stage->implicit) PetscCall(NodalChange(batch, bc->r, change));
+  if (stage->implicit) PetscCall(NodalChange(batch, stage, bc->r, change));
   PetscFunctionReturn(0);
 }
 
@@ -198,11 +198,13 @@ static PetscErrorCode BCEnergies_Private(Batch batch, const Stage *stage)
   const PetscInt  nn = batch->part->nnode, w = batch->w, size = batch->nu * w;
   const PetscBool damped = stage->balance && batch->eta != 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscReal      *x[3], *y[3], kin[LANES_MAX], mass[LANES_MAX], in[LANES_MAX], damp[LANES_MAX];
+  PetscReal       identity[9 * LANES_MAX] = {0}, zero[3 * LANES_MAX] = {0};
   PetscInt        ncol = 0;
 
   PetscFunctionBeginUser;
+  for (PetscInt l = 0; l < w; l++) identity[l] = identity[4 * w + l] = identity[8 * w + l] = 1;
   if (!bc->d) PetscCall(PetscMalloc2(batch->ngroup * size, &bc->d, batch->ngroup * size, &bc->kd));
-  if (damped && !bc->w) PetscCall(PetscMalloc2(batch->ngroup * size, &bc->w, batch->ngroup * size, &bc->kw));
+  if (damped && !bc->w) PetscCall(PetscMalloc3(batch->ngroup * size, &bc->w, batch->ngroup * size, &bc->kw, batch->ngroup * size, &bc->z));
   for (PetscInt g = 0; g < batch->ngroup; g++) {
     const PetscReal *q = batch->q + g * size, *u = batch->u + g * size;
     PetscReal        a[3 * LANES_MAX], v[3 * LANES_MAX], R[9 * LANES_MAX];
@@ -216,6 +218,7 @@ static PetscErrorCode BCEnergies_Private(Batch batch, const Stage *stage)
       LanesAXPY(batch->nu, w, -0.5, batch->du + g * size, u, um);
       LanesCentre(nn, w, batch->part->mass, batch->part->total, um, um, vm, v);
       LanesToBody(nn, w, bc->R + 9 * g * w, um, vm, NULL, 0, NULL, NULL, bc->w + g * size);
+      if (batch->conserve) LanesToBody(nn, w, bc->R + 9 * g * w, (stage->implicit ? bc->xs : bc->nodal.qh) + g * size, bc->a + 3 * g * w, NULL, 0, NULL, NULL, bc->z + g * size);
     }
   }
   x[ncol]   = bc->d;
@@ -236,7 +239,16 @@ static PetscErrorCode BCEnergies_Private(Batch batch, const Stage *stage)
   for (PetscInt g = 0; g < batch->ngroup; g++) {
     PetscCall(NodalKinetic(batch, g, kin, mass));
     LanesDot(batch->nu, w, bc->d + g * size, bc->kd + g * size, in);
-    if (damped) LanesDot(batch->nu, w, bc->w + g * size, bc->kw + g * size, damp);
+    if (damped) {
+      PetscReal *f = bc->kw + g * size;
+
+      if (batch->conserve) { /* the force that damps has no torque either, see LanesFrameForce() */
+        f = bc->r + g * size;
+        PetscCall(PetscArrayzero(f, size));
+        LanesFrameForce(nn, w, identity, bc->z + g * size, zero, BCFrameWeights_Private(batch), -1, bc->kw + g * size, f);
+      }
+      LanesDot(batch->nu, w, bc->w + g * size, f, damp);
+    }
     for (PetscInt l = 0; l < w && g * w + l < batch->n; l++) {
       PetscReal *ledger = &batch->ledger[(g * w + l) * LEDGER_SIZE];
 

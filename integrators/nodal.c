@@ -89,7 +89,6 @@ PetscErrorCode NodalCorrect(Batch batch, const Stage *stage, Nodal *nodal)
     if (f) {
       LanesForceSums(nn, w, f, qh, a, F, T);
       LanesDot(batch->nu, w, f, u, fu);
-      LanesDot(batch->nu, w, f, du, fdu);
     }
     if (batch->conserve) {
       /* sum m du and sum (x - a) x m du as Newton and Euler have them, whatever the scheme and round-off made of them */
@@ -102,6 +101,7 @@ PetscErrorCode NodalCorrect(Batch batch, const Stage *stage, Nodal *nodal)
         }
       LanesSetMomentum(nn, w, batch->part->mass, M, qh, a, nodal->J + 6 * g * w, P, Q, du);
     }
+    if (f) LanesDot(batch->nu, w, f, du, fdu); /* of the increment as it is now */
     LanesAdvance(nn, w, batch->part->mass, 0.5 * h, du, qh, u, q, p); /* (17), (31) */
     for (PetscInt l = 0; l < w && g * w + l < batch->n; l++) {
       PetscReal work = fu[l] + 0.5 * fdu[l], sum = 0;
@@ -184,16 +184,17 @@ PetscErrorCode NodalKinetic(Batch batch, PetscInt g, PetscReal kinetic[], PetscR
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode NodalChange(Batch batch, const PetscReal *r, PetscReal *change)
+PetscErrorCode NodalChange(Batch batch, const Stage *stage, const PetscReal *r, PetscReal *change)
 {
-  const PetscInt n  = batch->ngroup * batch->nu * batch->w;
-  PetscReal      rm = 0, dm = 0;
+  const PetscInt  n     = batch->ngroup * batch->nu * batch->w;
+  const PetscReal floor = 32 * PETSC_MACHINE_EPSILON * batch->part->radius;
+  PetscReal       rm = 0, dm = 0;
 
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < n; i++) {
     rm = PetscMax(rm, PetscAbsReal(r[i]));
     dm = PetscMax(dm, PetscAbsReal(batch->du[i]));
   }
-  *change = dm > 0 ? rm / dm : 0;
+  *change = dm > 0 && !(0.25 * PetscAbsReal(stage->h) * rm <= floor) ? rm / dm : 0;
   PetscFunctionReturn(0);
 }
