@@ -40,31 +40,29 @@ PetscErrorCode NodalStart(Batch batch, PetscInt d, Body body)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode NodalPredict(Batch batch, const Stage *stage, Nodal *nodal)
+PetscErrorCode NodalPredict(Batch batch, const Stage *stage, PetscInt g, Nodal *nodal, const PetscReal *weight, PetscReal *F)
 {
-  const PetscInt nn = batch->part->nnode, w = batch->w, size = batch->nq * w;
-  PetscReal      omega[3 * LANES_MAX], rg2[LANES_MAX];
+  const PetscInt   nn = batch->part->nnode, w = batch->w, size = batch->nq * w;
+  const PetscReal *q = batch->q + g * size, *u = batch->u + g * size;
+  PetscReal       *qh = nodal->qh + g * size, *a = nodal->a + 3 * g * w, *v = nodal->v + 3 * g * w, *J = nodal->J + 6 * g * w, *L = nodal->L + 3 * g * w;
+  PetscReal        omega[3 * LANES_MAX], rg2[LANES_MAX];
 
   PetscFunctionBeginUser;
-  batch->indicator      = 0;
-  batch->indicator_lane = 0;
-  for (PetscInt g = 0; g < batch->ngroup; g++) {
-    const PetscReal *q = batch->q + g * size, *u = batch->u + g * size;
-    PetscReal       *qh = nodal->qh + g * size, *a = nodal->a + 3 * g * w, *v = nodal->v + 3 * g * w, *J = nodal->J + 6 * g * w, *L = nodal->L + 3 * g * w;
+  if (g == 0) {
+    batch->indicator      = 0;
+    batch->indicator_lane = 0;
+  }
+  LanesHalf(nn, w, batch->part->mass, batch->part->total, 0.5 * stage->h, q, u, qh, a, v); /* (10), (24) */
+  LanesMoments(nn, w, batch->part->mass, qh, a, u, weight, J, L, F);
+  /* The explicit half step strains a spinning body by (h omega)^2/8: trouble from c h^2 omega / r_g = 0.3 on. */
+  LanesSpin(w, J, L, omega, rg2);
+  for (PetscInt l = 0; l < w && g * w + l < batch->n; l++) {
+    const PetscReal spin = PetscSqrtReal(omega[l] * omega[l] + omega[w + l] * omega[w + l] + omega[2 * w + l] * omega[2 * w + l]);
+    const PetscReal ind  = spin > 0 ? batch->part->wave * stage->h * stage->h * spin / PetscSqrtReal(rg2[l] / batch->part->total) : 0;
 
-    LanesAXPY(batch->nq, w, 0.5 * stage->h, u, q, qh); /* (10), (24) */
-    LanesCentre(nn, w, batch->part->mass, batch->part->total, qh, u, a, v);
-    LanesMoments(nn, w, batch->part->mass, qh, a, u, J, L);
-    /* The explicit half step strains a spinning body by (h omega)^2/8: trouble from c h^2 omega / r_g = 0.3 on. */
-    LanesSpin(w, J, L, omega, rg2);
-    for (PetscInt l = 0; l < w && g * w + l < batch->n; l++) {
-      const PetscReal spin = PetscSqrtReal(omega[l] * omega[l] + omega[w + l] * omega[w + l] + omega[2 * w + l] * omega[2 * w + l]);
-      const PetscReal ind  = spin > 0 ? batch->part->wave * stage->h * stage->h * spin / PetscSqrtReal(rg2[l] / batch->part->total) : 0;
-
-      if (ind > batch->indicator) {
-        batch->indicator      = ind;
-        batch->indicator_lane = g * w + l;
-      }
+    if (ind > batch->indicator) {
+      batch->indicator      = ind;
+      batch->indicator_lane = g * w + l;
     }
   }
   PetscFunctionReturn(0);
@@ -74,7 +72,7 @@ PetscErrorCode NodalCorrect(Batch batch, const Stage *stage, Nodal *nodal)
 {
   const PetscInt   nn = batch->part->nnode, w = batch->w, size = batch->nq * w;
   const PetscReal  h = stage->h, M = batch->part->total, sm = 1 + 0.5 * batch->alpha * h;
-  PetscReal        F[3 * LANES_MAX] = {0}, T[3 * LANES_MAX] = {0}, p[3 * LANES_MAX], fu[LANES_MAX] = {0}, fdu[LANES_MAX] = {0};
+  PetscReal        F[3 * LANES_MAX] = {0}, T[3 * LANES_MAX] = {0}, p[3 * LANES_MAX], shift[3 * LANES_MAX], turn[3 * LANES_MAX], fu[LANES_MAX] = {0}, fdu[LANES_MAX] = {0};
 
   PetscFunctionBeginUser;
   for (PetscInt g = 0; g < batch->ngroup; g++) {
@@ -83,8 +81,8 @@ PetscErrorCode NodalCorrect(Batch batch, const Stage *stage, Nodal *nodal)
 
     if (f) {
       LanesForceSums(nn, w, f, qh, a, F, T);
-      LanesDot(batch->nu, w, f, u, fu);
-      LanesDot(batch->nu, w, f, du, fdu);
+      LanesDot(nn, w, NULL, f, u, fu);
+      LanesDot(nn, w, NULL, f, du, fdu);
     }
     if (batch->conserve) {
       /* sum m du and sum (x - a) x m du as Newton and Euler have them, whatever the scheme and round-off made of them */
@@ -95,9 +93,9 @@ PetscErrorCode NodalCorrect(Batch batch, const Stage *stage, Nodal *nodal)
           P[c * w + l] = (h * (F[c * w + l] + M * stage->gravity[c]) - h * batch->alpha * M * v[c * w + l]) / sm;
           Q[c * w + l] = (h * T[c * w + l] - h * batch->alpha * L[c * w + l]) / sm;
         }
-      LanesSetMomentum(nn, w, batch->part->mass, M, qh, a, nodal->J + 6 * g * w, P, Q, du);
+      LanesMomentum(nn, w, batch->part->mass, M, qh, a, nodal->J + 6 * g * w, P, Q, du, shift, turn);
     }
-    LanesAdvance(nn, w, batch->part->mass, 0.5 * h, du, qh, u, q, p); /* (17), (31) */
+    LanesAdvance(nn, w, batch->part->mass, 0.5 * h, qh, a, batch->conserve ? shift : NULL, turn, du, u, q, p); /* (17), (31) */
     for (PetscInt l = 0; l < w && g * w + l < batch->n; l++) {
       PetscReal work = fu[l] + 0.5 * fdu[l], sum = 0;
 
@@ -159,21 +157,20 @@ PetscErrorCode NodalMomentum(Batch batch, PetscInt d, PetscReal p[3], PetscReal 
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode NodalKinetic(Batch batch, PetscInt g, PetscReal kinetic[], PetscReal massdamping[])
+PetscErrorCode NodalKinetic(Batch batch, PetscInt g, const PetscReal uu[], PetscReal kinetic[], PetscReal massdamping[])
 {
   const PetscInt   w = batch->w, nn = batch->part->nnode;
   const PetscReal *m = batch->part->mass, *u = batch->u + g * batch->nu * w, *du = batch->du + g * batch->nu * w;
-  PetscReal        uu[LANES_MAX], ud[LANES_MAX], dd[LANES_MAX];
+  PetscReal        ud[LANES_MAX], dd[LANES_MAX];
 
   PetscFunctionBeginUser;
-  LanesMassDot(nn, w, m, u, u, uu);
   for (PetscInt l = 0; l < w; l++) {
     kinetic[l]     = 0.5 * uu[l];
     massdamping[l] = 0;
   }
   if (batch->alpha != 0) {
-    LanesMassDot(nn, w, m, u, du, ud);
-    LanesMassDot(nn, w, m, du, du, dd);
+    LanesDot(nn, w, m, u, du, ud);
+    LanesDot(nn, w, m, du, du, dd);
     for (PetscInt l = 0; l < w; l++) massdamping[l] = batch->alpha * (uu[l] - ud[l] + 0.25 * dd[l]);
   }
   PetscFunctionReturn(0);

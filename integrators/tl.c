@@ -48,7 +48,7 @@ static PetscErrorCode TLDestroy_Private(Batch batch)
 static PetscErrorCode TLPredict_Private(Batch batch, const Stage *stage)
 {
   PetscFunctionBeginUser;
-  PetscCall(NodalPredict(batch, stage, &((TL *)batch->data)->nodal));
+  for (PetscInt d = 0; d < batch->n; d++) PetscCall(NodalPredict(batch, stage, d, &((TL *)batch->data)->nodal, NULL, NULL));
   PetscFunctionReturn(0);
 }
 
@@ -172,9 +172,10 @@ static PetscErrorCode TLEnergies_Private(Batch batch, const Stage *stage)
 
   PetscFunctionBeginUser;
   for (PetscInt d = 0; d < batch->n; d++) {
-    PetscReal *ledger = &batch->ledger[d * LEDGER_SIZE], mass, kudu = 0, kuu = 0;
+    PetscReal *ledger = &batch->ledger[d * LEDGER_SIZE], mass, uu = 0, kudu = 0, kuu = 0;
 
-    PetscCall(NodalKinetic(batch, d, &ledger[LEDGER_KINETIC], &mass));
+    LanesDot(part->nnode, 1, part->mass, batch->u + d * n, batch->u + d * n, &uu);
+    PetscCall(NodalKinetic(batch, d, &uu, &ledger[LEDGER_KINETIC], &mass));
     if (part->elastic.linear) {
       const PetscReal *R0 = batch->domain[d].body->rotation;
       PetscReal        e  = 0;
@@ -189,8 +190,8 @@ static PetscErrorCode TLEnergies_Private(Batch batch, const Stage *stage)
       ledger[LEDGER_INTERNAL] = 0.5 * e;
     } else PetscCall(AssemblyEnergy(part->assembly, &part->elastic, batch->q + d * n, 1, &ledger[LEDGER_INTERNAL]));
     if (batch->eta != 0) {
-      LanesDot(n, 1, tl->ku + d * n, batch->u + d * n, &kuu);
-      LanesDot(n, 1, tl->ku + d * n, batch->du + d * n, &kudu);
+      LanesDot(part->nnode, 1, NULL, tl->ku + d * n, batch->u + d * n, &kuu);
+      LanesDot(part->nnode, 1, NULL, tl->ku + d * n, batch->du + d * n, &kudu);
     }
     ledger[LEDGER_DAMPING] -= stage->balance * stage->h * (mass + batch->eta * (kuu - 0.5 * kudu));
   }
