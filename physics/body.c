@@ -1,5 +1,6 @@
 #include "body.h"
 #include "rotation.h"
+#include "simd.h"
 
 PetscErrorCode BodyCreate(const char name[], PetscInt id, Part part, Body *body)
 {
@@ -104,13 +105,14 @@ PetscErrorCode FormulationNames(char names[], size_t len)
   PetscFunctionReturn(0);
 }
 
-/* Lanes pay from three bodies on; 16 keep the factor's numbers in registers for twice as many bodies, unless padding eats that up. */
+/* Lanes pay from three bodies on. Kernels take two vectors at once, so that each of the factor's numbers serves both; but not if padding eats
+   that up. */
 static PetscInt BatchWidth_Private(PetscInt n)
 {
   const PetscInt in8 = 8 * ((n + 7) / 8), in16 = 16 * ((n + 15) / 16);
 
   if (n < 3) return 1;
-  return in16 <= 1.1 * in8 ? 16 : 8;
+  return SIMDWidth() == 8 && in16 <= 1.1 * in8 ? 16 : 8;
 }
 
 PetscErrorCode BatchCreate(const FormulationOps *ops, PetscInt n, Body bodies[], Batch *batch)
