@@ -14,7 +14,8 @@ typedef struct {
   PetscReal *r;          /* like u, in the body's frame: K0 y, then right-hand side, then solution */
   PetscReal *y;          /* d + eta w in the body's frame: of the group at work, or like u if no K0 y is made */
   PetscBool  whole;      /* the latter */
-  PetscReal *d, *w;      /* for the balance, of the group at work: y at t + h, and mean velocity of the step */
+  PetscReal *d;          /* for the balance, of the group at work: y at t + h */
+  PetscReal *w, *kw, *x; /* for the work of damping, of the group at work: mean velocity of the step, K0 w, the stage's configuration */
   PetscBool  ahead;      /* the coming step of length ahead_h is predicted already */
   PetscReal  ahead_h;
 } BC;
@@ -30,7 +31,8 @@ static PetscErrorCode BCSetUp_Private(Batch batch)
   PetscCall(NodalSetUp(batch, &bc->nodal));
   PetscCall(PartSetUpElastic(batch->part));
   PetscCall(PetscMalloc4(9 * lanes, &bc->R, 3 * lanes, &bc->a, 9 * lanes, &bc->F, lanes * batch->nu, &bc->r));
-  PetscCall(PetscMalloc2(batch->w * batch->nu, &bc->d, (batch->eta != 0 ? batch->w * batch->nu : 0), &bc->w));
+  PetscCall(PetscMalloc1(batch->w * batch->nu, &bc->d));
+  if (batch->eta != 0) PetscCall(PetscMalloc3(batch->w * batch->nu, &bc->w, batch->w * batch->nu, &bc->kw, batch->w * batch->nu, &bc->x));
   PetscFunctionReturn(0);
 }
 
@@ -41,7 +43,8 @@ static PetscErrorCode BCDestroy_Private(Batch batch)
   PetscFunctionBeginUser;
   PetscCall(NodalDestroy(&bc->nodal));
   PetscCall(PetscFree4(bc->R, bc->a, bc->F, bc->r));
-  PetscCall(PetscFree2(bc->d, bc->w));
+  PetscCall(PetscFree(bc->d));
+  PetscCall(PetscFree3(bc->w, bc->kw, bc->x));
   PetscCall(PetscFree(bc->xs));
   PetscCall(PetscFree(bc->y));
   PetscCall(PetscFree(batch->data));
@@ -67,16 +70,14 @@ static void BCFrame_Private(Batch batch, PetscInt g, const PetscReal *F, PetscRe
   if (bad >= 0 && g * batch->w + bad < batch->n && batch->bad_lane < 0) batch->bad_lane = g * batch->w + bad;
 }
 
-/* r = K0 y of group g if asked for, and z.K0 z of up to two arrays of the group at work */
-static PetscErrorCode BCProduct_Private(Batch batch, PetscInt g, PetscBool product, PetscInt nform, const PetscReal *const z[], PetscReal *const form[])
+/* y = K0 x of arrays of one group, and z.K0 z of one more (NULL: none) */
+static PetscErrorCode BCProduct_Private(Batch batch, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[], const PetscReal *z, PetscReal *form)
 {
-  BC              *bc = (BC *)batch->data;
-  const PetscReal *y  = bc->y;
-  PetscReal       *k, *r = bc->r + g * batch->nu * batch->w;
+  PetscReal *k;
 
   PetscFunctionBeginUser;
   PetscCall(MatSeqSBAIJGetArray(batch->part->K0, &k));
-  PetscCall(BlockProductForms(&batch->part->pattern, k, batch->w, product ? 1 : 0, &y, &r, nform, z, form));
+  PetscCall(BlockProductForms(&batch->part->pattern, k, batch->w, ncol, x, y, z ? 1 : 0, &z, &form));
   PetscCall(MatSeqSBAIJRestoreArray(batch->part->K0, &k));
   PetscFunctionReturn(0);
 }
@@ -119,8 +120,10 @@ static PetscErrorCode BCPredict_Private(Batch batch, const Stage *stage)
   bc->ahead = PETSC_FALSE;
   PetscCall(BCAllocate_Private(batch, stage));
   for (PetscInt g = 0; g < batch->ngroup; g++) {
+    PetscReal *r = bc->r + g * batch->nu * batch->w;
+
     PetscCall(BCPredictGroup_Private(batch, stage, g));
-    if (BCNeedsProduct_Private(batch, stage)) PetscCall(BCProduct_Private(batch, g, PETSC_TRUE, 0, NULL, NULL));
+    if (BCNeedsProduct_Private(batch, stage)) PetscCall(BCProduct_Private(batch, 1, (const PetscReal **)&bc->y, &r, NULL, NULL));
   }
   PetscFunctionReturn(0);
 }
@@ -141,7 +144,7 @@ static PetscErrorCode BCConfigure_Private(Batch batch, const Stage *stage, Petsc
   LanesCovariance(nn, w, BCFrameWeights_Private(batch), x, a, F);
   BCFrame_Private(batch, g, F, R);
   LanesToBody(nn, w, R, x, a, batch->part->X, batch->eta, um, v, bc->y);
-  PetscCall(BCProduct_Private(batch, g, PETSC_TRUE, 0, NULL, NULL));
+  PetscCall(BCProduct_Private(batch, 1, (const PetscReal **)&bc->y, &um, NULL, NULL)); /* into r, where um was */
   PetscFunctionReturn(0);
 }
 
@@ -195,7 +198,7 @@ static PetscErrorCode BCSolve_Private(Batch batch, const Stage *stage, PetscReal
     PetscCall(FactorSolve(bc->factor, w, bc->r + g * size)); /* (34) */
     LanesFromBody(nn, w, bc->R + 9 * g * w, bc->r + g * size, stage->h / stage->sk, product ? NULL : bc->y + g * size, stage->iteration ? PETSC_TRUE : PETSC_FALSE, batch->du + g * size);
   }
-  if (stage->implicit) PetscCall(NodalChange(batch, bc->r, change));
+  if (stage->implicit) PetscCall(NodalChange(batch, stage, bc->r, change));
   PetscFunctionReturn(0);
 }
 
@@ -206,34 +209,63 @@ static PetscErrorCode BCCorrect_Private(Batch batch, const Stage *stage)
   PetscFunctionReturn(0);
 }
 
+/* w.(K0 w - twist x weight): as in the step, the force that damps has no torque either if the batch conserves. R, a, F: of the step that
+   ends, at its configuration bc->x. */
+static void BCDamping_Private(Batch batch, const PetscReal *R, const PetscReal *a, const PetscReal *F, PetscReal *damp)
+{
+  BC             *bc = (BC *)batch->data;
+  const PetscInt  nn = batch->part->nnode, w = batch->w;
+  const PetscReal zero[3 * LANES_MAX] = {0};
+  PetscReal       twist[3 * LANES_MAX], Z[9 * LANES_MAX];
+
+  LanesDot(nn, w, NULL, bc->w, bc->kw, damp);
+  if (!batch->conserve) return;
+  LanesTwist(nn, w, R, bc->x, a, F, bc->kw, twist);
+  LanesCovariance(nn, w, BCFrameWeights_Private(batch), bc->w, zero, Z); /* sum w (x) weight, whose skew part is sum weight x w */
+  for (PetscInt l = 0; l < w; l++)
+    damp[l] -= twist[l] * (Z[7 * w + l] - Z[5 * w + l]) + twist[w + l] * (Z[2 * w + l] - Z[6 * w + l]) + twist[2 * w + l] * (Z[3 * w + l] - Z[w + l]);
+}
+
 static PetscErrorCode BCEnergies_Private(Batch batch, const Stage *stage)
 {
-  BC              *bc = (BC *)batch->data;
-  const PetscInt   nn = batch->part->nnode, w = batch->w, size = batch->nu * w;
-  const PetscBool  damped = stage->balance && batch->eta != 0 ? PETSC_TRUE : PETSC_FALSE, ahead = batch->conserve && stage->h != 0 ? PETSC_TRUE : PETSC_FALSE;
-  const PetscReal *z[2]   = {bc->d, bc->w};
-  PetscReal        in[LANES_MAX], damp[LANES_MAX], *form[2] = {in, damp};
+  BC             *bc = (BC *)batch->data;
+  const PetscInt  nn = batch->part->nnode, w = batch->w, size = batch->nu * w;
+  const PetscBool damped = stage->balance && batch->eta != 0 ? PETSC_TRUE : PETSC_FALSE, ahead = batch->conserve && stage->h != 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(BCAllocate_Private(batch, stage));
   for (PetscInt g = 0; g < batch->ngroup; g++) {
-    const PetscReal *q = batch->q + g * size, *u = batch->u + g * size;
-    PetscReal        a[3 * LANES_MAX], v[3 * LANES_MAX], F[9 * LANES_MAX], R[9 * LANES_MAX], uu[LANES_MAX], kin[LANES_MAX], mass[LANES_MAX];
+    const PetscReal *q = batch->q + g * size, *u = batch->u + g * size, *x[2];
+    PetscReal        a[3 * LANES_MAX], v[3 * LANES_MAX], F[9 * LANES_MAX], R[9 * LANES_MAX], uu[LANES_MAX], kin[LANES_MAX], mass[LANES_MAX], in[LANES_MAX], damp[LANES_MAX], *y[2];
+    PetscInt         ncol = 0;
 
     LanesCentre(nn, w, batch->part->mass, batch->part->total, q, u, a, v, uu);
     LanesCovariance(nn, w, BCFrameWeights_Private(batch), q, a, F);
     BCFrame_Private(batch, g, F, R); /* (32) */
     LanesToBody(nn, w, R, q, a, batch->part->X, 0, NULL, NULL, bc->d);
     PetscCall(NodalKinetic(batch, g, uu, kin, mass));
-    if (damped) { /* u - du/2 from its mean */
+    if (damped) { /* u - du/2 from its mean, and what the next prediction overwrites */
       PetscReal dv[3 * LANES_MAX];
 
       for (PetscInt i = 0; i < 3 * w; i++) dv[i] = v[i] - bc->nodal.v[3 * g * w + i];
       LanesToBody(nn, w, bc->R + 9 * g * w, u, v, NULL, -0.5, batch->du + g * size, dv, bc->w);
+      if (batch->conserve) {
+        PetscCall(PetscArraycpy(bc->x, (stage->implicit ? bc->xs : bc->nodal.qh) + g * size, size));
+        PetscCall(PetscArraycpy(R, bc->R + 9 * g * w, 9 * w));
+        PetscCall(PetscArraycpy(F, bc->F + 9 * g * w, 9 * w));
+        PetscCall(PetscArraycpy(a, bc->a + 3 * g * w, 3 * w));
+      }
+      x[ncol]   = bc->w;
+      y[ncol++] = bc->kw;
     }
-    /* The coming step needs K0 y at its half step, which is known now: the product and the energies in one pass over K0. */
-    if (ahead) PetscCall(BCPredictGroup_Private(batch, stage, g));
-    PetscCall(BCProduct_Private(batch, g, ahead, damped ? 2 : 1, z, form));
+    /* The coming step needs K0 y at its half step, which is known now: all products in one pass over K0. */
+    if (ahead) {
+      PetscCall(BCPredictGroup_Private(batch, stage, g));
+      x[ncol]   = bc->y;
+      y[ncol++] = bc->r + g * size;
+    }
+    PetscCall(BCProduct_Private(batch, ncol, x, y, bc->d, in));
+    if (damped) BCDamping_Private(batch, R, a, F, damp);
     for (PetscInt l = 0; l < w && g * w + l < batch->n; l++) {
       PetscReal *ledger = &batch->ledger[(g * w + l) * LEDGER_SIZE];
 

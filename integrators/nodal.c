@@ -82,7 +82,6 @@ PetscErrorCode NodalCorrect(Batch batch, const Stage *stage, Nodal *nodal)
     if (f) {
       LanesForceSums(nn, w, f, qh, a, F, T);
       LanesDot(nn, w, NULL, f, u, fu);
-      LanesDot(nn, w, NULL, f, du, fdu);
     }
     if (batch->conserve) {
       /* sum m du and sum (x - a) x m du as Newton and Euler have them, whatever the scheme and round-off made of them */
@@ -96,6 +95,7 @@ PetscErrorCode NodalCorrect(Batch batch, const Stage *stage, Nodal *nodal)
       LanesMomentum(nn, w, batch->part->mass, M, qh, a, nodal->J + 6 * g * w, P, Q, du, shift, turn);
     }
     LanesAdvance(nn, w, batch->part->mass, 0.5 * h, qh, a, batch->conserve ? shift : NULL, turn, du, u, q, p); /* (17), (31) */
+    if (f) LanesDot(nn, w, NULL, f, du, fdu); /* of the increment as it is now */
     for (PetscInt l = 0; l < w && g * w + l < batch->n; l++) {
       PetscReal work = fu[l] + 0.5 * fdu[l], sum = 0;
 
@@ -176,16 +176,17 @@ PetscErrorCode NodalKinetic(Batch batch, PetscInt g, const PetscReal uu[], Petsc
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode NodalChange(Batch batch, const PetscReal *r, PetscReal *change)
+PetscErrorCode NodalChange(Batch batch, const Stage *stage, const PetscReal *r, PetscReal *change)
 {
-  const PetscInt n  = batch->ngroup * batch->nu * batch->w;
-  PetscReal      rm = 0, dm = 0;
+  const PetscInt  n     = batch->ngroup * batch->nu * batch->w;
+  const PetscReal floor = 32 * PETSC_MACHINE_EPSILON * batch->part->radius;
+  PetscReal       rm = 0, dm = 0;
 
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < n; i++) {
     rm = PetscMax(rm, PetscAbsReal(r[i]));
     dm = PetscMax(dm, PetscAbsReal(batch->du[i]));
   }
-  *change = dm > 0 ? rm / dm : 0;
+  *change = dm > 0 && !(0.25 * PetscAbsReal(stage->h) * rm <= floor) ? rm / dm : 0;
   PetscFunctionReturn(0);
 }

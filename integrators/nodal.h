@@ -20,5 +20,5 @@ PETSC_EXTERN PetscErrorCode NodalMomentum(Batch batch, PetscInt d, PetscReal p[3
 /* Kinetic energy of each lane of group g, and the step's power of damping by mass: alpha sum m ubar^2 with ubar = u - du/2;
    uu = sum m u^2 */
 PETSC_EXTERN PetscErrorCode NodalKinetic(Batch batch, PetscInt g, const PetscReal uu[], PetscReal kinetic[], PetscReal massdamping[]);
-/* max |r| / max |du| over the lanes of the batch */
-PETSC_EXTERN PetscErrorCode NodalChange(Batch batch, const PetscReal *r, PetscReal *change);
+/* max |r| / max |du| over the lanes of the batch; 0 when r moves the stage's configuration by no more than its round-off */
+PETSC_EXTERN PetscErrorCode NodalChange(Batch batch, const Stage *stage, const PetscReal *r, PetscReal *change);

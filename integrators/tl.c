@@ -52,16 +52,20 @@ static PetscErrorCode TLPredict_Private(Batch batch, const Stage *stage)
   PetscFunctionReturn(0);
 }
 
-/* y = R0 K0 (R0^T x - X), X may be NULL: the linear material's force, or its stiffness times a vector. Work: tl->f, y */
+/* y = R0 K0 d, d = R0^T (x - mean) - X, X may be NULL: the linear material's force, or its stiffness times a vector. work: d.
+   K0 times a translation is round-off that grows with the way, so the mean is taken off. */
 static PetscErrorCode TLLinear_Private(Batch batch, PetscInt d, const PetscReal *x, const PetscReal *X, PetscReal *work, PetscReal *y)
 {
   const PetscReal *R0 = batch->domain[d].body->rotation;
   const PetscReal *xc = work;
-  PetscReal       *k;
+  PetscReal       *k, a[3], v[3];
 
   PetscFunctionBeginUser;
+  LanesCentre(batch->part->nnode, 1, batch->part->mass, batch->part->total, x, x, a, v, NULL);
   for (PetscInt i = 0; i < batch->part->nnode; i++) {
-    Mat3TransposeVec(R0, x + 3 * i, work + 3 * i);
+    const PetscReal r[3] = {x[3 * i] - a[0], x[3 * i + 1] - a[1], x[3 * i + 2] - a[2]};
+
+    Mat3TransposeVec(R0, r, work + 3 * i);
     if (X)
       for (PetscInt c = 0; c < 3; c++) work[3 * i + c] -= X[3 * i + c];
   }
@@ -153,7 +157,7 @@ static PetscErrorCode TLSolve_Private(Batch batch, const Stage *stage, PetscReal
       for (PetscInt i = 0; i < n; i++) ku[i] += 0.5 * (r0[i] - stage->sm * batch->part->mass[i / 3] * du[i]) / stage->sk;
     }
   }
-  if (stage->implicit) PetscCall(NodalChange(batch, tl->r, change));
+  if (stage->implicit) PetscCall(NodalChange(batch, stage, tl->r, change));
   PetscFunctionReturn(0);
 }
 
@@ -182,16 +186,25 @@ static PetscErrorCode TLEnergies_Private(Batch batch, const Stage *stage)
 
       PetscCall(TLLinear_Private(batch, d, batch->q + d * n, part->X, tl->k, tl->f));
       for (PetscInt i = 0; i < part->nnode; i++) {
-        PetscReal x0[3];
+        PetscReal moved[3];
 
-        Mat3Vec(R0, &part->X[3 * i], x0);
-        for (PetscInt c = 0; c < 3; c++) e += tl->f[3 * i + c] * (batch->q[d * n + 3 * i + c] - x0[c]);
+        Mat3Vec(R0, tl->k + 3 * i, moved);
+        e += Vec3Dot(tl->f + 3 * i, moved);
       }
       ledger[LEDGER_INTERNAL] = 0.5 * e;
     } else PetscCall(AssemblyEnergy(part->assembly, &part->elastic, batch->q + d * n, 1, &ledger[LEDGER_INTERNAL]));
     if (batch->eta != 0) {
       LanesDot(part->nnode, 1, NULL, tl->ku + d * n, batch->u + d * n, &kuu);
       LanesDot(part->nnode, 1, NULL, tl->ku + d * n, batch->du + d * n, &kudu);
+    }
+    if (stage->balance && batch->eta != 0 && batch->conserve) { /* NodalCorrect() takes the torque of damping off, and with it its work in the mean rotation */
+      const Nodal *nodal = &tl->nodal;
+      PetscReal    P[3], T[3], L[3], omega[3], rg2;
+
+      LanesForceSums(part->nnode, 1, tl->ku + d * n, nodal->qh + d * n, nodal->a + 3 * d, P, T);
+      for (PetscInt c = 0; c < 3; c++) L[c] = nodal->L[3 * d + c] + 0.5 * nodal->T[3 * d + c];
+      LanesSpin(1, nodal->J + 6 * d, L, omega, &rg2);
+      kuu -= Vec3Dot(omega, T);
     }
     ledger[LEDGER_DAMPING] -= stage->balance * stage->h * (mass + batch->eta * (kuu - 0.5 * kudu));
   }
