@@ -8,11 +8,19 @@
 /* A section of the input: one body, or many copies of one. */
 typedef struct {
   const char *name, *partname;
-  Part        part;
+  PetscInt    partid; /* number of the part's section in the settings */
   Copies      copies;
   PetscInt    first, n; /* global ids first .. first + n - 1 */
   PetscBool   many;
 } Section;
+
+typedef struct {
+  Settings  settings;
+  PetscInt  nsection;
+  Section  *section;
+  Part     *part;      /* by number in the settings; made where it is asked for, so that no rank holds more than it works on */
+  PetscInt  nsetting;
+} Builder;
 
 /* One more than what the longest chain of alternatives needs */
 #define KEY_LENGTH 2048
@@ -107,6 +115,14 @@ static PetscErrorCode BuildPart_Private(Settings settings, const char name[], Pa
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode BuildGetPart_Private(Builder *b, const Section *s, Part *part)
+{
+  PetscFunctionBeginUser;
+  if (!b->part[s->partid]) PetscCall(BuildPart_Private(b->settings, s->partname, &b->part[s->partid]));
+  *part = b->part[s->partid];
+  PetscFunctionReturn(0);
+}
+
 /* Options of one body: its own name, its section's (for copies), its part's, `body`. */
 static void BodyKey_Private(const Section *s, PetscInt copy, const char rest[], char key[KEY_LENGTH])
 {
@@ -134,21 +150,24 @@ static PetscErrorCode BuildFormulation_Private(Settings settings, const Section 
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode BuildBody_Private(Settings settings, const Section *s, PetscInt copy, Body *body)
+static PetscErrorCode BuildBody_Private(Builder *builder, const Section *s, PetscInt copy, Body *body)
 {
+  Settings                 settings = builder->settings;
   static const char *const frames[] = {"mass", "volume", NULL}, *const tangents[] = {"factored", NULL}, *const motions[] = {"motion_x", "motion_y", "motion_z", "motion_rx", "motion_ry", "motion_rz"};
   const FormulationOps    *ops;
   char                     key[KEY_LENGTH], name[256];
   const char              *formulation, *text, *where, *folder;
   Placement                place;
   PetscInt                 frame, tangent;
-  PetscBool                set, elastic;
+  PetscBool                set;
+  Part                     part = NULL;
   Body                     b;
 
   PetscFunctionBeginUser;
   if (s->many) PetscCall(PetscSNPrintf(name, sizeof(name), "%s_%" PetscInt_FMT, s->name, copy));
   else PetscCall(PetscStrncpy(name, s->name, sizeof(name)));
-  PetscCall(BodyCreate(name, s->first + copy, s->part, &b));
+  PetscCall(BuildGetPart_Private(builder, s, &part));
+  PetscCall(BodyCreate(name, s->first + copy, part, &b));
   *body = b;
   PetscCall(CopiesGet(s->copies, copy, &place));
   if (s->many) {
@@ -171,14 +190,13 @@ static PetscErrorCode BuildBody_Private(Settings settings, const Section *s, Pet
   b->frame = (FrameKind)frame;
   PetscCall(SettingsGetBool(settings, KEY("conserve"), PETSC_TRUE, &b->conserve, NULL));
   PetscCall(SettingsGetChoice(settings, KEY("tangent"), tangents, 0, &tangent, NULL));
-  elastic = !strcmp(formulation, "tl") || !strcmp(formulation, "bc") ? PETSC_TRUE : PETSC_FALSE;
-  UserCheck(!ops->unknowns || s->part->material.density > 0, "body '%s' moves and needs %s_material_density above zero", name, s->partname);
-  UserCheck(!elastic || s->part->material.young > 0, "body '%s' of formulation %s needs %s_material_young above zero", name, formulation, s->partname);
+  UserCheck(!ops->size || part->material.density > 0, "body '%s' moves and needs %s_material_density above zero", name, s->partname);
+  UserCheck(!ops->elastic || part->material.young > 0, "body '%s' of formulation %s needs %s_material_young above zero", name, formulation, s->partname);
   for (PetscInt c = 0; c < 6; c++) {
     PetscCall(SettingsGetString(settings, KEY(motions[c]), "", &text, &set));
     if (!set || !text[0]) continue;
     PetscCall(SettingsWhere(settings, key, &where, &folder));
-    UserCheck(!ops->unknowns, "%s: %s_%s: only an obstacle has a prescribed motion; give %s_formulation obstacle", where, name, motions[c], name);
+    UserCheck(!ops->size, "%s: %s_%s: only an obstacle has a prescribed motion; give %s_formulation obstacle", where, name, motions[c], name);
     PetscCall(PetscSNPrintf(key, sizeof(key), "%s: %s_%s", where, name, motions[c]));
     PetscCall(FunctionCreate(key, text, folder, &b->motion[c]));
   }
@@ -186,11 +204,40 @@ static PetscErrorCode BuildBody_Private(Settings settings, const Section *s, Pet
   PetscFunctionReturn(0);
 }
 
+/* Weight (count of unknowns) and box of bodies lo .. hi - 1 */
+static PetscErrorCode BuildWeights_Private(Builder *b, PetscInt lo, PetscInt hi, PetscInt weight[], PetscReal box[])
+{
+  PetscInt at = 0;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = lo; i < hi; i++) {
+    const FormulationOps *ops;
+    const Section        *s;
+    const char           *name;
+    Placement             place;
+    Part                  part = NULL;
+    PetscReal             c[3];
+
+    while (i >= b->section[at].first + b->section[at].n) at++;
+    s = &b->section[at];
+    PetscCall(BuildGetPart_Private(b, s, &part));
+    PetscCall(CopiesGet(s->copies, i - s->first, &place));
+    PetscCall(BuildFormulation_Private(b->settings, s, i - s->first, &name, &ops));
+    weight[i - lo] = ops->size ? (*ops->size)(part) : 1;
+    Mat3Vec(place.rotation, part->centre, c);
+    for (PetscInt k = 0; k < 3; k++) {
+      box[6 * (i - lo) + k]     = place.shift[k] + c[k] - part->radius;
+      box[6 * (i - lo) + 3 + k] = place.shift[k] + c[k] + part->radius;
+    }
+  }
+  PetscFunctionReturn(0);
+}
+
 /* Which bodies this rank gets: any rank can place any body, so only numbers travel. */
-static PetscErrorCode BuildSpread_Private(MPI_Comm comm, Settings settings, const Section section[], PetscInt total, PetscInt *nown, PetscInt **own)
+static PetscErrorCode BuildSpread_Private(MPI_Comm comm, Builder *b, PetscInt total, PetscInt *nown, PetscInt **own)
 {
   PetscMPIInt size, rank, *scount, *sdispl, *rcount, *rdispl;
-  PetscInt    lo, hi, *weight, *target, *send, n, at = 0;
+  PetscInt    lo, hi, *weight, *target, *send, n;
   PetscReal  *box;
 
   PetscFunctionBeginUser;
@@ -200,22 +247,7 @@ static PetscErrorCode BuildSpread_Private(MPI_Comm comm, Settings settings, cons
   hi = (PetscInt)((PetscInt64)total * (rank + 1) / size);
   n  = hi - lo;
   PetscCall(PetscMalloc4(n, &weight, n, &target, 6 * n, &box, n, &send));
-  for (PetscInt i = lo; i < hi; i++) {
-    const FormulationOps *ops;
-    const char           *name;
-    Placement             place;
-    PetscReal             c[3];
-
-    while (i >= section[at].first + section[at].n) at++;
-    PetscCall(CopiesGet(section[at].copies, i - section[at].first, &place));
-    PetscCall(BuildFormulation_Private(settings, &section[at], i - section[at].first, &name, &ops));
-    weight[i - lo] = !ops->unknowns ? 1 : !strcmp(name, "rigid") ? 6 : 3 * section[at].part->nnode;
-    Mat3Vec(place.rotation, section[at].part->centre, c);
-    for (PetscInt k = 0; k < 3; k++) {
-      box[6 * (i - lo) + k]     = place.shift[k] + c[k] - section[at].part->radius;
-      box[6 * (i - lo) + 3 + k] = place.shift[k] + c[k] + section[at].part->radius;
-    }
-  }
+  PetscCall(ErrorAgree(comm, BuildWeights_Private(b, lo, hi, weight, box)));
   PetscCall(PartitionBodies(comm, n, weight, box, target));
   PetscCall(PetscCalloc4(size, &scount, size + 1, &sdispl, size, &rcount, size + 1, &rdispl));
   for (PetscInt i = 0; i < n; i++) scount[target[i]]++;
@@ -259,20 +291,68 @@ static PetscErrorCode BuildLocate_Private(Body body, const PetscReal point[3], P
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode BuildForces_Private(MPI_Comm comm, Settings settings, Model model)
+/* The body of this name: *exists if any rank has it, *local here (-1: on another rank). Only names are looked at, so all ranks agree. */
+static PetscErrorCode BuildFindBody_Private(Builder *b, Model model, const char name[], PetscInt *local, PetscBool *exists)
 {
-  const char *const *names;
-  PetscInt           n;
+  const Section *s;
+  PetscInt       setting, copy, id, lo = 0, hi = model->nbody;
+
+  PetscFunctionBeginUser;
+  *local  = -1;
+  *exists = PETSC_FALSE;
+  PetscCall(SettingsFindSection(b->settings, name, &setting, &copy, NULL));
+  if (setting < 0 || setting >= b->nsection) PetscFunctionReturn(0);
+  s = &b->section[setting]; /* sections of bodies are the first in the settings */
+  if (s->many != (copy >= 0)) PetscFunctionReturn(0);
+  *exists = PETSC_TRUE;
+  id      = s->first + PetscMax(copy, 0);
+  while (lo < hi) { /* bodies are sorted by id */
+    const PetscInt mid = lo + (hi - lo) / 2;
+
+    if (model->body[mid]->id < id) lo = mid + 1;
+    else hi = mid;
+  }
+  if (lo < model->nbody && model->body[lo]->id == id) *local = lo;
+  PetscFunctionReturn(0);
+}
+
+/* A force on one local body; counts[0]: bodies found, counts[1]: of them with the point inside */
+static PetscErrorCode BuildForce_Private(Model model, const char name[], PetscInt body, const PetscReal point[3], PetscBool offset, const PetscReal direction[3], const char what[], const char text[], const char folder[],
+                                         PetscInt counts[2])
+{
+  MaterialPoint at;
+  PetscBool     found;
+  Function      value;
+
+  PetscFunctionBeginUser;
+  counts[0]++;
+  if (!model->domain[body]->batch->ops->size) PetscFunctionReturn(0);
+  PetscCall(BuildLocate_Private(model->body[body], point, offset, &at, &found));
+  if (!found) PetscFunctionReturn(0);
+  counts[1]++;
+  PetscCall(FunctionCreate(what, text, folder, &value));
+  PetscCall(ModelAddForce(model, name, body, &at, direction, value));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode BuildForces_Private(MPI_Comm comm, Builder *b, Model model)
+{
+  Settings           settings = b->settings;
+  const char *const *names, *glob;
+  PetscReal          point[3];
+  PetscBool          offset;
+  PetscInt           n, *counts;
+  char               key[KEY_LENGTH];
 
   PetscFunctionBeginUser;
   PetscCall(SettingsGetList(settings, "forces", &n, &names, NULL));
+  PetscCall(PetscCalloc1(2 * n, &counts));
   for (PetscInt i = 0; i < n; i++) {
-    char        key[KEY_LENGTH];
-    const char *glob, *text, *where, *folder;
-    PetscReal   point[3], direction[3] = {0, 0, 0};
+    const char *text, *where, *folder;
+    PetscReal   direction[3] = {0, 0, 0};
     Function    value;
-    PetscBool   set, offset;
-    PetscInt    count[2] = {0, 0};
+    PetscBool   set;
+    PetscInt    local;
 
     PetscCall(PetscSNPrintf(key, sizeof(key), "%s_body", names[i]));
     PetscCall(SettingsGetString(settings, key, "", &glob, &set));
@@ -287,63 +367,85 @@ static PetscErrorCode BuildForces_Private(MPI_Comm comm, Settings settings, Mode
     PetscCall(PetscSNPrintf(key, sizeof(key), "%s: %s_value", where, names[i]));
     PetscCall(FunctionCreate(key, text, folder, &value)); /* on every rank, so that all see a mistake */
     PetscCall(FunctionDestroy(&value));
-    for (PetscInt b = 0; b < model->nbody; b++) {
-      MaterialPoint at;
-      PetscBool     found;
-
-      if (fnmatch(glob, model->body[b]->name, 0)) continue;
-      count[0]++;
-      if (!model->domain[b]->batch->ops->unknowns) continue;
-      PetscCall(BuildLocate_Private(model->body[b], point, offset, &at, &found));
-      if (!found) continue;
-      count[1]++;
-      PetscCall(FunctionCreate(key, text, folder, &value));
-      PetscCall(ModelAddForce(model, names[i], b, &at, direction, value));
+    if (strpbrk(glob, "*?[")) {
+      for (local = 0; local < model->nbody; local++)
+        if (!fnmatch(glob, model->body[local]->name, 0)) PetscCall(BuildForce_Private(model, names[i], local, point, offset, direction, key, text, folder, &counts[2 * i]));
+    } else {
+      PetscCall(BuildFindBody_Private(b, model, glob, &local, &set));
+      if (local >= 0) PetscCall(BuildForce_Private(model, names[i], local, point, offset, direction, key, text, folder, &counts[2 * i]));
     }
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 2, MPIU_INT, MPI_SUM, comm));
-    UserCheck(count[0], "force '%s': no body is called '%s'", names[i], glob);
-    UserCheck(count[1], "force '%s': the point %g, %g, %g is in no moving body called '%s'", names[i], (double)point[0], (double)point[1], (double)point[2], glob);
   }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, counts, (PetscMPIInt)(2 * n), MPIU_INT, MPI_SUM, comm));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(PetscSNPrintf(key, sizeof(key), "%s_body", names[i]));
+    PetscCall(SettingsGetString(settings, key, "", &glob, NULL));
+    UserCheck(counts[2 * i], "force '%s': no body is called '%s'", names[i], glob);
+    PetscCall(BuildPoint_Private(settings, names[i], point, &offset));
+    UserCheck(counts[2 * i + 1], "force '%s': the point %g, %g, %g is in no moving body called '%s'", names[i], (double)point[0], (double)point[1], (double)point[2], glob);
+  }
+  PetscCall(PetscFree(counts));
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode BuildProbes_Private(MPI_Comm comm, Settings settings, Model model, Probes *probes)
+static PetscErrorCode BuildProbes_Private(MPI_Comm comm, Builder *b, Model model, Probes *probes)
 {
-  const char *const *names;
-  PetscInt           n;
+  Settings           settings = b->settings;
+  const char *const *names, *body;
+  PetscReal          point[3];
+  PetscBool          offset;
+  PetscInt           n, *counts;
+  char               key[KEY_LENGTH];
 
   PetscFunctionBeginUser;
   PetscCall(SettingsGetList(settings, "probes", &n, &names, NULL));
   PetscCall(PetscCalloc1(n, &probes->probe));
+  PetscCall(PetscCalloc1(n, &counts));
   probes->n = n;
   for (PetscInt i = 0; i < n; i++) {
-    Probe      *p = &probes->probe[i];
-    char        key[KEY_LENGTH];
-    const char *body;
-    PetscReal   point[3];
-    PetscBool   set, offset;
-    PetscInt    count[2] = {0, 0};
+    Probe    *p = &probes->probe[i];
+    PetscBool exists, found;
+    PetscInt  local;
 
     PetscCall(PetscStrallocpy(names[i], &p->name));
     p->body = -1;
     PetscCall(PetscSNPrintf(key, sizeof(key), "%s_body", names[i]));
-    PetscCall(SettingsGetString(settings, key, "", &body, &set));
-    UserCheck(set && body[0], "probe '%s' has no body: give %s_body", names[i], names[i]);
+    PetscCall(SettingsGetString(settings, key, "", &body, &found));
+    UserCheck(found && body[0], "probe '%s' has no body: give %s_body", names[i], names[i]);
     PetscCall(BuildPoint_Private(settings, names[i], point, &offset));
-    for (PetscInt b = 0; b < model->nbody; b++) {
-      PetscBool found;
-
-      if (strcmp(body, model->body[b]->name)) continue;
-      count[0]++;
-      PetscCall(BuildLocate_Private(model->body[b], point, offset, &p->point, &found));
-      if (!found) continue;
-      count[1]++;
-      p->body = b;
-    }
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 2, MPIU_INT, MPI_SUM, comm));
-    UserCheck(count[0], "probe '%s': no body is called '%s'", names[i], body);
-    UserCheck(count[1], "probe '%s': the point %g, %g, %g is not in body '%s'", names[i], (double)point[0], (double)point[1], (double)point[2], body);
+    PetscCall(BuildFindBody_Private(b, model, body, &local, &exists));
+    UserCheck(exists, "probe '%s': no body is called '%s'", names[i], body);
+    if (local < 0) continue;
+    PetscCall(BuildLocate_Private(model->body[local], point, offset, &p->point, &found));
+    if (!found) continue;
+    counts[i]++;
+    p->body = local;
   }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, counts, (PetscMPIInt)n, MPIU_INT, MPI_SUM, comm));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(BuildPoint_Private(settings, names[i], point, &offset));
+    PetscCall(PetscSNPrintf(key, sizeof(key), "%s_body", names[i]));
+    PetscCall(SettingsGetString(settings, key, "", &body, NULL));
+    UserCheck(counts[i], "probe '%s': the point %g, %g, %g is not in body '%s'", names[i], (double)point[0], (double)point[1], (double)point[2], body);
+  }
+  PetscCall(PetscFree(counts));
+  PetscFunctionReturn(0);
+}
+
+/* Parts that bodies of this rank are made of go to the model, others were here for their weights only. */
+static PetscErrorCode BuildKeepParts_Private(Builder *b, Model model)
+{
+  PetscBool *used;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCalloc1(b->nsetting, &used));
+  for (PetscInt i = 0, at = 0; i < model->nbody; i++) {
+    while (model->body[i]->id >= b->section[at].first + b->section[at].n) at++;
+    used[b->section[at].partid] = PETSC_TRUE;
+  }
+  for (PetscInt i = 0; i < b->nsetting; i++)
+    if (b->part[i] && used[i]) PetscCall(ModelAddPart(model, b->part[i]));
+    else PetscCall(PartDestroy(&b->part[i]));
+  PetscCall(PetscFree(used));
   PetscFunctionReturn(0);
 }
 
@@ -376,22 +478,21 @@ static PetscErrorCode BuildGravity_Private(Settings settings, Model model)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes *probes)
+/* Names of all sections, so that every option can be told whose it is; on every rank, since they are only names */
+static PetscErrorCode BuildSections_Private(Builder *b)
 {
   static const char *const lists[] = {"forces", "probes"}, *const kinds[] = {"force", "probe"};
+  Settings                 settings = b->settings;
   const char *const       *names;
-  PetscInt                 nsection, total = 0, nown, *own, at = 0;
-  Section                 *section;
-  PetscErrorCode           ierr = 0;
   PetscBool                set;
+  PetscInt                 last = -1;
 
   PetscFunctionBeginUser;
-  PetscCall(SettingsGetList(settings, "bodies", &nsection, &names, &set));
-  UserCheck(set && nsection, "there are no bodies: give an options file with bodies: [name, ...], see -help");
-  PetscCall(PetscCalloc1(nsection, &section));
-  PetscCall(ModelCreate(comm, model));
-  for (PetscInt i = 0; i < nsection; i++) {
-    section[i].name = names[i];
+  PetscCall(SettingsGetList(settings, "bodies", &b->nsection, &names, &set));
+  UserCheck(set && b->nsection, "there are no bodies: give an options file with bodies: [name, ...], see -help");
+  PetscCall(PetscCalloc1(b->nsection, &b->section));
+  for (PetscInt i = 0; i < b->nsection; i++) {
+    b->section[i].name = names[i];
     PetscCall(SettingsAddSection(settings, "body", names[i]));
   }
   for (PetscInt k = 0; k < 2; k++) {
@@ -401,21 +502,36 @@ PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes
     PetscCall(SettingsGetList(settings, lists[k], &n, &items, NULL));
     for (PetscInt i = 0; i < n; i++) PetscCall(SettingsAddSection(settings, kinds[k], items[i]));
   }
-  for (PetscInt i = 0; i < nsection; i++) {
-    Section    *s = &section[i];
-    char        key[KEY_LENGTH];
-    const char *kind;
+  for (PetscInt i = 0; i < b->nsection; i++) {
+    Section *s = &b->section[i];
+    char     key[KEY_LENGTH];
 
     PetscCall(PetscSNPrintf(key, sizeof(key), "%s_part", s->name));
     PetscCall(SettingsGetString(settings, key, s->name, &s->partname, NULL));
-    PetscCall(SettingsFindSection(settings, s->partname, &kind));
-    if (!kind) PetscCall(SettingsAddSection(settings, "part", s->partname));
-    for (PetscInt p = 0; p < (*model)->npart && !s->part; p++)
-      if (!strcmp((*model)->part[p]->name, s->partname)) s->part = (*model)->part[p];
-    if (!s->part) {
-      PetscCall(BuildPart_Private(settings, s->partname, &s->part));
-      PetscCall(ModelAddPart(*model, s->part));
+    PetscCall(SettingsFindSection(settings, s->partname, &s->partid, NULL, NULL));
+    if (s->partid < 0) {
+      PetscCall(SettingsAddSection(settings, "part", s->partname));
+      PetscCall(SettingsFindSection(settings, s->partname, &s->partid, NULL, NULL));
     }
+    last = PetscMax(last, s->partid);
+  }
+  b->nsetting = PetscMax(last + 1, b->nsection); /* bodies were added first */
+  PetscCall(PetscCalloc1(b->nsetting, &b->part));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes *probes)
+{
+  Builder        b     = {.settings = settings};
+  PetscInt       total = 0, nown, *own, at = 0;
+  PetscErrorCode ierr = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(BuildSections_Private(&b));
+  PetscCall(ModelCreate(comm, model));
+  for (PetscInt i = 0; i < b.nsection; i++) {
+    Section *s = &b.section[i];
+
     PetscCall(CopiesCreate(settings, s->name, &s->copies));
     PetscCall(CopiesGetSize(s->copies, &s->n, &s->many));
     if (s->many) PetscCall(SettingsAddCopies(settings, s->name, s->n));
@@ -423,21 +539,23 @@ PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes
     total += s->n;
   }
   PetscCall(SettingsToPetsc(settings)); /* all sections are known now */
-  PetscCall(BuildSpread_Private(comm, settings, section, total, &nown, &own));
+  PetscCall(BuildSpread_Private(comm, &b, total, &nown, &own));
   for (PetscInt i = 0; i < nown && !ierr; i++) {
     Body body = NULL;
 
-    while (own[i] >= section[at].first + section[at].n) at++;
-    ierr = BuildBody_Private(settings, &section[at], own[i] - section[at].first, &body);
+    while (own[i] >= b.section[at].first + b.section[at].n) at++;
+    ierr = BuildBody_Private(&b, &b.section[at], own[i] - b.section[at].first, &body);
     if (!ierr) ierr = ModelAddBody(*model, body);
   }
   PetscCall(ErrorAgree(comm, ierr));
   PetscCall(PetscFree(own));
+  PetscCall(BuildKeepParts_Private(&b, *model));
   PetscCall(ErrorAgree(comm, ModelSetUp(*model)));
   PetscCall(BuildGravity_Private(settings, *model));
-  PetscCall(ErrorAgree(comm, BuildForces_Private(comm, settings, *model)));
-  PetscCall(ErrorAgree(comm, BuildProbes_Private(comm, settings, *model, probes)));
-  for (PetscInt i = 0; i < nsection; i++) PetscCall(CopiesDestroy(&section[i].copies));
-  PetscCall(PetscFree(section));
+  PetscCall(ErrorAgree(comm, BuildForces_Private(comm, &b, *model)));
+  PetscCall(ErrorAgree(comm, BuildProbes_Private(comm, &b, *model, probes)));
+  for (PetscInt i = 0; i < b.nsection; i++) PetscCall(CopiesDestroy(&b.section[i].copies));
+  PetscCall(PetscFree(b.section));
+  PetscCall(PetscFree(b.part));
   PetscFunctionReturn(0);
 }

@@ -8,12 +8,13 @@
 
 static PetscErrorCode Main_Private(int argc, char **argv)
 {
-  Settings  settings;
-  Model     model = NULL;
-  Probes    probes = {0, NULL};
-  PetscInt  nfile;
-  char    **files;
-  PetscBool help;
+  Settings      settings;
+  Model         model  = NULL;
+  Probes        probes = {0, NULL};
+  PetscInt      nfile;
+  char        **files;
+  PetscBool     help;
+  PetscLogStage stage;
 
   PetscFunctionBeginUser;
   PetscCall(SettingsCreate(&settings));
@@ -30,7 +31,10 @@ static PetscErrorCode Main_Private(int argc, char **argv)
   PetscCall(FormulationRegisterAll());
   PetscCall(TSRegisterZhangSkeel());
   PetscCall(MatPartitioningRegisterAshlar());
+  PetscCall(PetscLogStageRegister("Set-up", &stage));
+  PetscCall(PetscLogStagePush(stage));
   PetscCall(BuildModel(PETSC_COMM_WORLD, settings, &model, &probes));
+  PetscCall(PetscLogStagePop());
   PetscCall(RunModel(PETSC_COMM_WORLD, settings, model, &probes));
   PetscCall(ProbesDestroy(&probes));
   PetscCall(ModelDestroy(&model));

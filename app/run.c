@@ -5,7 +5,7 @@
 #include "integrators/zhangskeel.h"
 #include "meshes/checkpoint.h"
 #include "meshes/results.h"
-#include <petsctime.h>
+#include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -373,20 +373,44 @@ static PetscErrorCode RunResultsCreate_Private(Run *run, const char file[], Pets
   PetscFunctionBeginUser;
   PetscCall(PetscCalloc1(model->nbody, &bodies));
   for (PetscInt i = 0; i < model->nbody; i++) {
-    Body        body = model->body[i];
-    PetscInt    code = 0;
-    const char *all[] = {"obstacle", "rigid", "bc", "tl"};
+    Body body = model->body[i];
 
-    while (code < 3 && strcmp(all[code], body->formulation)) code++;
     bodies[i].id          = body->id;
     bodies[i].name        = body->name;
     bodies[i].mesh        = body->part->mesh;
-    bodies[i].formulation = (int)code;
+    bodies[i].formulation = model->domain[i]->batch->ops->code;
     PetscCall(PetscArraycpy(bodies[i].rotation, body->rotation, 9));
     PetscCall(PetscArraycpy(bodies[i].shift, body->shift, 3));
   }
   PetscCall(ResultsCreate(run->comm, file, model->nglobal, model->nbody, bodies, append, t, &run->results));
   PetscCall(PetscFree(bodies));
+  PetscFunctionReturn(0);
+}
+
+/* Before anything is written: a file that cannot be is found out while all others are still as they were. */
+static PetscErrorCode RunCheckWritable_Private(const char option[], const char file[])
+{
+  PetscBool old;
+  FILE     *f;
+
+  PetscFunctionBeginUser;
+  if (!file[0]) PetscFunctionReturn(0);
+  old = access(file, F_OK) ? PETSC_FALSE : PETSC_TRUE;
+  f   = fopen(file, "a");
+  UserCheck(f, "%s: cannot write '%s': %s", option, file, strerror(errno));
+  fclose(f);
+  if (!old) unlink(file);
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode RunCheckOutputs_Private(Run *run, const char history[], const char exodus[])
+{
+  PetscFunctionBeginUser;
+  if (run->rank) PetscFunctionReturn(0);
+  PetscCall(RunCheckWritable_Private("output_history", history));
+  PetscCall(RunCheckWritable_Private("output_exodus", exodus));
+  PetscCall(RunCheckWritable_Private("checkpoint", run->checkpoint));
+  PetscCall(RunCheckWritable_Private("summary", run->summary));
   PetscFunctionReturn(0);
 }
 
@@ -460,6 +484,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
     PetscCall(TSDestroy(&run.ts));
     PetscFunctionReturn(0);
   }
+  PetscCall(ErrorAgree(comm, RunCheckOutputs_Private(&run, history, exodus)));
   PetscCall(PetscCalloc1(model->nbody, &run.start));
   if (restart[0]) PetscCall(RunRestart_Private(&run, restart));
   PetscCall(TSGetTime(run.ts, &t));

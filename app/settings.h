@@ -42,8 +42,9 @@ PETSC_EXTERN PetscErrorCode SettingsWhere(Settings s, const char key[], const ch
 PETSC_EXTERN PetscErrorCode SettingsAddSection(Settings s, const char kind[], const char name[]);
 /* NAME_0 ... NAME_(n - 1) are names too, after SettingsAddSection of NAME; -NAME_57_damping overrides one of them. */
 PETSC_EXTERN PetscErrorCode SettingsAddCopies(Settings s, const char name[], PetscInt n);
-/* The kind of the section of this name (a copy's is that of what it copies), NULL if there is none. */
-PETSC_EXTERN PetscErrorCode SettingsFindSection(Settings s, const char name[], const char **kind);
+/* The section of this name, in the order they were added, and its kind; of a copy's name, the section that it copies and its number there
+   (-1: not a copy). -1 and NULL if there is none. copy and kind may be NULL. */
+PETSC_EXTERN PetscErrorCode SettingsFindSection(Settings s, const char name[], PetscInt *section, PetscInt *copy, const char **kind);
 /* Every key NAME_rest of a section NAME (longest name wins), or of an own group, belongs to the model: true even if nobody read it yet. */
 PETSC_EXTERN PetscErrorCode SettingsToPetsc(Settings s); /* everything else goes to PETSc's data base (after all sections are added) */
 /* After everything has been read: an error about the first entry that nobody read, naming the nearest known one. Looks at the

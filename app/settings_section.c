@@ -291,12 +291,11 @@ PetscErrorCode SettingsAddCopies(Settings s, const char name[], PetscInt n)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode SettingsFindSection(Settings s, const char name[], const char **kind)
+PetscErrorCode SettingsFindSection(Settings s, const char name[], PetscInt *section, PetscInt *copy, const char **kind)
 {
-  PetscInt section;
-
   PetscFunctionBeginUser;
-  PetscCall(FindSection_Private(s, TextOf(name), &section));
-  *kind = section < 0 ? NULL : s->section[section].part ? "part" : s->kind[s->section[section].kind].name;
+  PetscCall(FindSection_Private(s, TextOf(name), section));
+  if (copy) *copy = *section < 0 || !strcmp(name, s->section[*section].name) ? -1 : (PetscInt)strtol(name + strlen(s->section[*section].name) + 1, NULL, 10);
+  if (kind) *kind = *section < 0 ? NULL : s->section[*section].part ? "part" : s->kind[s->section[*section].kind].name;
   PetscFunctionReturn(0);
 }

@@ -311,7 +311,7 @@ static PetscErrorCode BCStress_Private(Batch batch, PetscInt d, PetscInt elem, c
 }
 
 const FormulationOps FormulationBC = {
-  .name = "bc", .help = "body co-rotated: small strains in a frame that turns with the body, one factor for all bodies of a part", .unknowns = PETSC_TRUE, .lanes = PETSC_TRUE,
+  .name = "bc", .help = "body co-rotated: small strains in a frame that turns with the body, one factor for all bodies of a part", .code = 2, .elastic = PETSC_TRUE, .size = NodalSize, .lanes = PETSC_TRUE,
   .setup = BCSetUp_Private, .destroy = BCDestroy_Private, .start = NodalStart, .predict = BCPredict_Private, .linearize = BCLinearize_Private, .solve = BCSolve_Private,
   .correct = BCCorrect_Private, .energies = BCEnergies_Private, .forget = BCForget_Private, .point = NodalPoint, .addforce = NodalAddForce, .stress = BCStress_Private,
   .momentum = NodalMomentum,

@@ -1,6 +1,11 @@
 #include "nodal.h"
 #include "physics/rotation.h"
 
+PetscInt NodalSize(Part part)
+{
+  return 3 * part->nnode;
+}
+
 PetscErrorCode NodalSetUp(Batch batch, Nodal *nodal)
 {
   const PetscInt lanes = batch->ngroup * batch->w;

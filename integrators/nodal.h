@@ -8,6 +8,7 @@ typedef struct {
   PetscReal *P, *T;          /* per group: impulse and angular impulse that the loads give in this step (3 each) */
 } Nodal;
 
+PETSC_EXTERN PetscInt       NodalSize(Part part);
 PETSC_EXTERN PetscErrorCode NodalSetUp(Batch batch, Nodal *nodal);
 PETSC_EXTERN PetscErrorCode NodalDestroy(Nodal *nodal);
 PETSC_EXTERN PetscErrorCode NodalStart(Batch batch, PetscInt d, Body body);

@@ -11,6 +11,12 @@ typedef struct {
   PetscReal *qh;
 } Rigid;
 
+static PetscInt RigidSize_Private(Part part)
+{
+  (void)part;
+  return 6;
+}
+
 static PetscErrorCode RigidSetUp_Private(Batch batch)
 {
   Rigid       *rigid;
@@ -216,7 +222,7 @@ static PetscErrorCode RigidMomentum_Private(Batch batch, PetscInt d, PetscReal p
 }
 
 const FormulationOps FormulationRigid = {
-  .name = "rigid", .help = "rigid: six unknowns; free flight keeps energy and momentum exactly", .unknowns = PETSC_TRUE, .setup = RigidSetUp_Private,
+  .name = "rigid", .help = "rigid: six unknowns; free flight keeps energy and momentum exactly", .code = 1, .size = RigidSize_Private, .setup = RigidSetUp_Private,
   .destroy = RigidDestroy_Private, .start = RigidStart_Private, .predict = RigidPredict_Private, .linearize = RigidLinearize_Private, .solve = RigidSolve_Private,
   .correct = RigidCorrect_Private, .energies = RigidEnergies_Private, .point = RigidPoint_Private, .addforce = RigidAddForce_Private, .stress = RigidStress_Private,
   .momentum = RigidMomentum_Private,

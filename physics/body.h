@@ -82,7 +82,9 @@ static inline PetscInt BatchIndex(Batch b, PetscInt per, PetscInt d, PetscInt i)
 /* A formulation works on whole batches. */
 struct _FormulationOps {
   const char *name, *help;
-  PetscBool   unknowns;                                          /* has any */
+  int         code;                                              /* in files of results */
+  PetscBool   elastic;                                           /* needs a material with stiffness */
+  PetscInt (*size)(Part);                                        /* unknown velocities of one domain; NULL: none, it does not move by itself */
   PetscBool   lanes;                                             /* equal domains share instructions; else groups of one */
   PetscErrorCode (*setup)(Batch);                                /* sets nq, nu, data */
   PetscErrorCode (*destroy)(Batch);

@@ -233,14 +233,13 @@ PetscErrorCode FunctionDestroy(Function *f)
   PetscFunctionReturn(0);
 }
 
-/* Linear between rows, constant beyond the ends; time mostly moves on a little, so the last interval is tried first. */
-static PetscReal TableLookup_Private(Function f, PetscReal t)
+/* Row before t, or -1, n - 1 beyond the ends; time mostly moves on a little, so the last interval is tried first. */
+static PetscInt TableFind_Private(Function f, PetscReal t)
 {
-  PetscInt  lo = f->last, hi;
-  PetscReal s;
+  PetscInt lo = f->last, hi;
 
-  if (!(t > f->t[0])) return f->value[0];
-  if (t >= f->t[f->n - 1]) return f->value[f->n - 1];
+  if (!(t >= f->t[0])) return -1;
+  if (t >= f->t[f->n - 1]) return f->n - 1;
   if (!(f->t[lo] <= t && t < f->t[lo + 1])) {
     for (lo = 0, hi = f->n - 1; hi - lo > 1;) {
       const PetscInt mid = lo + (hi - lo) / 2;
@@ -250,6 +249,16 @@ static PetscReal TableLookup_Private(Function f, PetscReal t)
     }
     f->last = lo;
   }
+  return lo;
+}
+
+/* Linear between rows, constant beyond the ends */
+static PetscReal TableLookup_Private(Function f, PetscReal t)
+{
+  const PetscInt lo = TableFind_Private(f, t);
+  PetscReal      s;
+
+  if (lo < 0 || lo == f->n - 1) return f->value[PetscMax(lo, 0)];
   s = (t - f->t[lo]) / (f->t[lo + 1] - f->t[lo]);
   return (1 - s) * f->value[lo] + s * f->value[lo + 1];
 }
@@ -280,13 +289,35 @@ PetscErrorCode FunctionEvaluate(Function f, PetscReal t, const PetscReal x[3], P
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode FunctionIsConstant(Function f, PetscBool *constant)
+/* Not finite where it cannot be evaluated */
+static PetscReal ExpressionAt_Private(Function f, PetscReal t, const PetscReal x[3])
 {
+  PetscReal value;
+
+  f->var[0] = t;
+  for (int i = 0; i < 3; ++i) f->var[i + 1] = x ? x[i] : 0;
+  value = mupEval(f->parser);
+  return mupError(f->parser) ? NAN : value;
+}
+
+PetscErrorCode FunctionDerivative(Function f, PetscReal t, const PetscReal x[3], PetscReal step, PetscReal *value)
+{
+  static const PetscReal central[3] = {45. / 60, -9. / 60, 1. / 60}, forward[5] = {-25. / 12, 4, -3, 4. / 3, -1. / 4};
+  const PetscReal        d = step / 8;
+
   PetscFunctionBeginUser;
-  *constant = PETSC_TRUE;
-  if (f->kind == FUNCTION_EXPRESSION) *constant = (PetscBool)(!f->uses_t && !f->uses_x);
-  if (f->kind == FUNCTION_TABLE)
-    for (PetscInt i = 1; i < f->n; ++i)
-      if (f->value[i] != f->value[0]) *constant = PETSC_FALSE;
+  *value = 0;
+  if (f->kind == FUNCTION_TABLE) {
+    const PetscInt lo = TableFind_Private(f, t);
+
+    if (lo >= 0 && lo < f->n - 1) *value = (f->value[lo + 1] - f->value[lo]) / (f->t[lo + 1] - f->t[lo]);
+  } else if (f->kind == FUNCTION_EXPRESSION && f->uses_t && d != 0) {
+    for (PetscInt k = 0; k < 3; k++) *value += central[k] * (ExpressionAt_Private(f, t + (k + 1) * d, x) - ExpressionAt_Private(f, t - (k + 1) * d, x)) / d;
+    if (PetscIsInfOrNanReal(*value)) { /* it may begin here, as sqrt(t)^3 does at 0 */
+      *value = 0;
+      for (PetscInt k = 0; k < 5; k++) *value += forward[k] * ExpressionAt_Private(f, t + k * d, x) / d;
+    }
+    PetscCheck(!PetscIsInfOrNanReal(*value), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: derivative is not finite at t = %.9g", f->what, (double)t);
+  }
   PetscFunctionReturn(0);
 }

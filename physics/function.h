@@ -9,4 +9,6 @@ typedef struct _p_Function *Function;
 PETSC_EXTERN PetscErrorCode FunctionCreate(const char what[], const char text[], const char folder[], Function *f);
 PETSC_EXTERN PetscErrorCode FunctionDestroy(Function *f);
 PETSC_EXTERN PetscErrorCode FunctionEvaluate(Function f, PetscReal t, const PetscReal x[3], PetscReal *value);
-PETSC_EXTERN PetscErrorCode FunctionIsConstant(Function f, PetscBool *constant);
+/* Derivative by t: of an expression by differences of sixth order over t +- 3/8 of `step`, a time in which it changes little; of a table
+   the slope after t, zero outside. */
+PETSC_EXTERN PetscErrorCode FunctionDerivative(Function f, PetscReal t, const PetscReal x[3], PetscReal step, PetscReal *value);

@@ -89,7 +89,6 @@ PetscErrorCode PartDestroy(Part *part)
   PetscFunctionBeginUser;
   if (!p) PetscFunctionReturn(0);
   for (PetscInt i = 0; i < p->nfactor; i++) PetscCall(FactorDestroy(&p->factors[i].factor));
-  PetscCall(FactorDestroy(&p->scratch));
   PetscCall(MatDestroy(&p->K0));
   PetscCall(AssemblyDestroy(&p->assembly));
   PetscCall(SurfaceDestroy(&p->surface));

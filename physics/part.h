@@ -30,7 +30,6 @@ struct _p_Part {
   Assembly     assembly;   /* these from PartSetUpElastic() on */
   BlockPattern pattern;
   Mat          K0;         /* tangent stiffness of the undeformed part, MATSEQSBAIJ */
-  Factor       scratch;    /* for operators that change in every step */
   PetscInt     nfactor, capacity;
   struct _PartFactor {
     PetscReal sm, sk;

@@ -110,33 +110,16 @@ static inline void RotationFromVector(const PetscReal v[3], PetscReal R[9])
   R[7] = b * v[1] * v[2] + a * v[0];
 }
 
-/* The rotation vector of angle 0 to pi, by way of the unit quaternion: accurate at every angle. At 180 degrees either sign. */
-static inline void RotationToVector(const PetscReal R[9], PetscReal v[3])
+/* Angular velocity of exp(skew(v(t))) by the rate of v: w = (I + a skew(v) + b skew(v)^2) dv */
+static inline void RotationVectorRate(const PetscReal v[3], const PetscReal dv[3], PetscReal w[3])
 {
-  const PetscReal tr = R[0] + R[4] + R[8];
-  PetscReal       w, n, s;
-  int             i = 0;
+  const PetscReal n2 = Vec3Dot(v, v), n = PetscSqrtReal(n2), s = n > 0 ? PetscSinReal(n / 2) / (n / 2) : 1, a = s * s / 2;
+  const PetscReal b = n > 0.1 ? (n - PetscSinReal(n)) / (n2 * n) : 1 / 6. - n2 * (1 / 120. - n2 * (1 / 5040. - n2 / 362880));
+  PetscReal       c[3], d[3];
 
-  if (tr > R[0] && tr > R[4] && tr > R[8]) { /* the scalar part is the largest */
-    w    = 1 + tr;
-    v[0] = R[7] - R[5], v[1] = R[2] - R[6], v[2] = R[3] - R[1];
-  } else {
-    if (R[4] > R[0]) i = 1;
-    if (R[8] > R[4 * i]) i = 2;
-    const int j = (i + 1) % 3, k = (i + 2) % 3;
-
-    w    = R[3 * k + j] - R[3 * j + k];
-    v[i] = 1 + R[4 * i] - R[4 * j] - R[4 * k];
-    v[j] = R[3 * j + i] + R[3 * i + j];
-    v[k] = R[3 * k + i] + R[3 * i + k];
-  }
-  n = Vec3Norm(v);
-  if (w < 0) {
-    w = -w;
-    for (i = 0; i < 3; ++i) v[i] = -v[i];
-  }
-  s = n > 0 ? 2 * PetscAtan2Real(n, w) / n : 0;
-  for (i = 0; i < 3; ++i) v[i] *= s;
+  Vec3Cross(v, dv, c);
+  Vec3Cross(v, c, d);
+  for (int i = 0; i < 3; ++i) w[i] = dv[i] + a * c[i] + b * d[i];
 }
 
 /* R <- R (3 I - R^T R) / 2, in place: takes off the drift of many products (error e -> e^2). */
@@ -148,62 +131,4 @@ static inline void RotationOrthonormalize(PetscReal R[9])
   for (int i = 0; i < 9; ++i) C[i] = ((i % 4 ? 0 : 3) - C[i]) / 2;
   Mat3Mult(R, C, D);
   for (int i = 0; i < 9; ++i) R[i] = D[i];
-}
-
-/* a b - c d to the last bit or two, whatever cancels (Kahan) */
-static inline PetscReal DifferenceOfProducts_Private(PetscReal a, PetscReal b, PetscReal c, PetscReal d)
-{
-  const PetscReal cd = c * d;
-
-  return fma(a, b, -cd) + fma(-c, d, cd);
-}
-
-/* Rotation factor R (det > 0) of F = R U by Newton's iteration X <- (z X + X^-T / z) / 2 with Higham's scaling z; the largest
-   entry is scaled to 1 first, so that units do not matter. ok is false, and R untouched, when det F <= 0 or F is not finite. */
-static inline void Mat3Polar(const PetscReal F[9], PetscReal R[9], PetscBool *ok)
-{
-  PetscReal X[9], C[9], max = 0, change = PETSC_MAX_REAL;
-
-  *ok = PETSC_FALSE;
-  for (int i = 0; i < 9; ++i) {
-    if (PetscIsInfOrNanReal(F[i])) return;
-    max = PetscMax(max, PetscAbsReal(F[i]));
-  }
-  if (!(max > 0)) return;
-  for (int i = 0; i < 9; ++i) X[i] = F[i] / max;
-  for (int it = 0; it < 40; ++it) {
-    PetscReal det, x2 = 0, c2 = 0, d2 = 0, z = 1, f, g;
-
-    Mat3Cofactor(X, C);
-    det = Vec3Dot(X, C);
-    for (int i = 0; i < 9; ++i) x2 += X[i] * X[i];
-    if (it == 0 && PetscAbsReal(det) < 0.01 * x2 * PetscSqrtReal(x2)) { /* nearly flat: the sign of det needs exact minors */
-      for (int i = 0; i < 3; ++i) {
-        const PetscReal *a = X + 3 * ((i + 1) % 3), *b = X + 3 * ((i + 2) % 3);
-
-        for (int j = 0; j < 3; ++j) {
-          const int k = (j + 1) % 3, l = (j + 2) % 3;
-
-          C[3 * i + j] = DifferenceOfProducts_Private(a[k], b[l], a[l], b[k]);
-        }
-      }
-      det = Vec3Dot(X, C);
-    }
-    if (!(det > 0)) return;
-    for (int i = 0; i < 9; ++i) c2 += C[i] * C[i];
-    if (change > 0.01) z = PetscSqrtReal(PetscSqrtReal(c2 / x2) / det);
-    f = z / 2, g = 1 / (2 * z * det);
-    for (int i = 0; i < 9; ++i) {
-      const PetscReal x = f * X[i] + g * C[i];
-
-      d2 += (x - X[i]) * (x - X[i]);
-      X[i] = x;
-    }
-    change = PetscSqrtReal(d2);
-    if (change <= 1e-8) { /* quadratic: what is left is below round-off */
-      for (int i = 0; i < 9; ++i) R[i] = X[i];
-      *ok = PETSC_TRUE;
-      return;
-    }
-  }
 }

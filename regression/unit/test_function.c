@@ -42,17 +42,6 @@ static PetscReal Value(const char text[], PetscReal t, PetscReal x, PetscReal y,
   return v;
 }
 
-static PetscBool Constant(const char text[])
-{
-  Function  f;
-  PetscBool constant;
-
-  assert_int_equal(FunctionCreate("load", text, NULL, &f), 0);
-  assert_int_equal(FunctionIsConstant(f, &constant), 0);
-  assert_int_equal(FunctionDestroy(&f), 0);
-  return constant;
-}
-
 /* Creation fails with a user's error whose line begins with the name and holds `part` */
 static void Refused(const char text[], const char part[])
 {
@@ -89,7 +78,6 @@ static void test_number(void **state)
   (void)state;
   assert_true(Value("3", 7, 0, 0, 0) == 3);
   assert_true(Value(" -2.5e-3 ", 7, 0, 0, 0) == -2.5e-3);
-  assert_true(Constant("1e3"));
   Refused("nan", "not finite");
   Refused("1e999", "not finite");
 }
@@ -106,7 +94,6 @@ static void test_expression(void **state)
   assert_true(Value("(t >= 1)*2", 1, 0, 0, 0) == 2);
   assert_true(PetscAbsReal(Value("ln(_e) + _pi - pi", 0, 0, 0, 0) - 1) < 1e-15);
   assert_true(Value("2^3", 0, 0, 0, 0) == 8);
-  assert_true(Constant("2*pi") && !Constant("2*t") && !Constant("2*z"));
   Refused("", "empty");
   Refused("sin(", "at character 5");
   Refused("2*t + foo", "\"foo\" at character 7");
@@ -155,7 +142,6 @@ static void test_table(void **state)
   char              path[256];
   Function          f;
   PetscReal         v;
-  PetscBool         constant;
 
   (void)state;
   for (size_t i = 0; i < 4; ++i) {
@@ -166,12 +152,10 @@ static void test_table(void **state)
       assert_int_equal(FunctionEvaluate(f, point[k][0], NULL, &v), 0);
       assert_true(PetscAbsReal(v - point[k][1]) < 1e-15);
     }
-    assert_int_equal(FunctionIsConstant(f, &constant), 0);
-    assert_false(constant);
     assert_int_equal(FunctionDestroy(&f), 0);
   }
   Write("1,7\n", path, sizeof(path));
-  assert_true(Value(path, 0, 0, 0, 0) == 7 && Value(path, 2, 0, 0, 0) == 7 && Constant(path));
+  assert_true(Value(path, 0, 0, 0, 0) == 7 && Value(path, 2, 0, 0, 0) == 7);
   unlink(path);
 }
 
@@ -215,11 +199,56 @@ static void test_table_errors(void **state)
   RefusedTable("0,inf\n", "not finite");
 }
 
+static PetscReal Rate(const char text[], PetscReal t, PetscReal step)
+{
+  Function  f;
+  PetscReal v;
+
+  assert_int_equal(FunctionCreate("load", text, NULL, &f), 0);
+  assert_int_equal(FunctionDerivative(f, t, NULL, step, &v), 0);
+  assert_int_equal(FunctionDestroy(&f), 0);
+  return v;
+}
+
+static void test_derivative(void **state)
+{
+  Function  f;
+  PetscReal v, coarse, fine;
+  char      path[64];
+
+  (void)state;
+  assert_true(Rate("7", 1, 0.1) == 0 && Rate("2*pi", 1, 0.1) == 0);
+  assert_true(PetscAbsReal(Rate("3*t^2", 2, 0.1) - 12) < 1e-12);
+  assert_true(PetscAbsReal(Rate("0.01*sin(20*t)", 0.3, 1e-3) - 0.2 * PetscCosReal(6)) < 1e-12);
+  coarse = PetscAbsReal(Rate("sin(t)", 1, 4) - PetscCosReal(1)); /* sixth order */
+  fine   = PetscAbsReal(Rate("sin(t)", 1, 2) - PetscCosReal(1));
+  assert_true(coarse / fine > 50 && coarse / fine < 80);
+  assert_true(PetscAbsReal(Rate("t*sqrt(t)", 0, 1e-6)) < 1e-3); /* begins at 0 */
+  assert_int_equal(FunctionCreate("load", "sqrt(-1 - t)", NULL, &f), 0);
+  assert_int_equal(FunctionDerivative(f, 0, NULL, 0.1, &v), PETSC_ERR_USER_INPUT);
+  assert_string_equal(message, "load: derivative is not finite at t = 0");
+  assert_int_equal(FunctionDestroy(&f), 0);
+  Write("0,1\n2,5\n3,4\n", path, sizeof(path));
+  assert_int_equal(FunctionCreate("load", path, folder, &f), 0);
+  unlink(path);
+  assert_int_equal(FunctionDerivative(f, 1, NULL, 0.1, &v), 0);
+  assert_true(v == 2);
+  assert_int_equal(FunctionDerivative(f, 2, NULL, 0.1, &v), 0);
+  assert_true(v == -1);
+  assert_int_equal(FunctionDerivative(f, 0, NULL, 0.1, &v), 0);
+  assert_true(v == 2);
+  assert_int_equal(FunctionDerivative(f, 3, NULL, 0.1, &v), 0);
+  assert_true(v == 0);
+  assert_int_equal(FunctionDerivative(f, -1, NULL, 0.1, &v), 0);
+  assert_true(v == 0);
+  assert_int_equal(FunctionDestroy(&f), 0);
+}
+
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_number), cmocka_unit_test(test_expression), cmocka_unit_test(test_two_at_once),
-    cmocka_unit_test(test_table),  cmocka_unit_test(test_table_long), cmocka_unit_test(test_table_errors),
+    cmocka_unit_test(test_table),  cmocka_unit_test(test_table_long), cmocka_unit_test(test_table_errors), cmocka_unit_test(test_derivative),
   };
   int failed;
 

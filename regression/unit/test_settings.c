@@ -307,6 +307,7 @@ static void TestFallback(void **state)
   Settings    s = Read("bodies: [bar, brick]\nbody: {damping: 1, frame: volume}\nFB: {damping: 2}\nbrick: {damping: 3}\nbrick_7: {damping: 4}\n");
   const char *kind;
   PetscReal   r;
+  PetscInt    section, copy;
 
   (void)state;
   Ok(SettingsAddSection(s, "body", "bar"));
@@ -324,13 +325,18 @@ static void TestFallback(void **state)
   Ok(SettingsGetReal(s, "bar_velocity|bar_damping|body_mass_damping", 9, &r, NULL));
   assert_true(r == 9);
   Fails(SettingsGetReal(s, "brick_10_damping", 0, &r, NULL), PETSC_ERR_PLIB, "brick_10_damping");
-  Ok(SettingsFindSection(s, "brick_9", &kind));
+  Ok(SettingsFindSection(s, "brick_9", &section, &copy, &kind));
   assert_string_equal(kind, "body");
-  Ok(SettingsFindSection(s, "FB", &kind));
+  assert_int_equal(section, 1);
+  assert_int_equal(copy, 9);
+  Ok(SettingsFindSection(s, "FB", &section, &copy, &kind));
   assert_string_equal(kind, "part");
-  Ok(SettingsFindSection(s, "fb", &kind));
+  assert_int_equal(section, 2);
+  assert_int_equal(copy, -1);
+  Ok(SettingsFindSection(s, "fb", &section, &copy, &kind));
   assert_null(kind);
-  Ok(SettingsFindSection(s, "brick_10", &kind));
+  assert_int_equal(section, -1);
+  Ok(SettingsFindSection(s, "brick_10", &section, NULL, &kind));
   assert_null(kind);
   /* a default that was overridden everywhere is not an unused option, one that nobody asked for is */
   Ok(SettingsToPetsc(s));
