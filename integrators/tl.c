@@ -109,7 +109,7 @@ static PetscErrorCode TLLinearize_Private(Batch batch, const Stage *stage)
       PetscCall(AssemblyTangent(part->assembly, &part->elastic, x, 1, tl->k, tl->f));
       if (batch->eta != 0) PetscCall(BlockProduct(&part->pattern, tl->k, 1, 1, &um, &ku));
       PetscCall(PartShift(part, stage->sm, stage->sk, tl->k, tl->k));
-      if (!tl->factor[d]) PetscCall(FactorCreate(&part->pattern, &tl->factor[d]));
+      if (!tl->factor[d]) PetscCall(PartCreateFactor(part, &tl->factor[d]));
       PetscCall(FactorSetValues(tl->factor[d], tl->k, &definite));
       if (!definite) batch->nindefinite++;
     }

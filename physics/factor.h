@@ -18,6 +18,8 @@ PETSC_EXTERN PetscErrorCode BlockProduct(const BlockPattern *p, const PetscReal 
 PETSC_EXTERN PetscErrorCode BlockProductForms(const BlockPattern *p, const PetscReal *a, PetscInt lanes, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[], PetscInt nform, const PetscReal *const z[], PetscReal *const form[]);
 
 PETSC_EXTERN PetscErrorCode FactorCreate(const BlockPattern *p, Factor *f);
+/* Another of the same pattern: order, symbolic factor and workspace are shared, whichever of them makes or leaves them. */
+PETSC_EXTERN PetscErrorCode FactorCreateLike(Factor like, Factor *f);
 PETSC_EXTERN PetscErrorCode FactorDestroy(Factor *f);
 /* Numeric factorization; the analysis is made at the first and kept. Cholesky first; where the matrix is not positive definite,
    symmetric indefinite LDL^T (MUMPS), and *definite = PETSC_FALSE (may be NULL). PETSC_ERR_MAT_LU_ZRPVT where it is singular. */
