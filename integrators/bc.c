@@ -23,7 +23,7 @@ typedef struct {
 static PetscErrorCode BCSetUp_Private(Batch batch)
 {
   BC            *bc;
-  const PetscInt lanes = batch->ngroup * batch->w;
+  const PetscInt lanes = batch->lanes;
 
   PetscFunctionBeginUser;
   PetscCall(PetscNew(&bc));
@@ -65,19 +65,19 @@ static const PetscReal *BCFrameWeights_Private(Batch batch)
 /* Lambda of group g: polar rotation of F = sum (x - a) (x) weight, the zero of (78) without iteration */
 static void BCFrame_Private(Batch batch, PetscInt g, const PetscReal *F, PetscReal *R)
 {
-  const PetscInt bad = LanesPolar(batch->w, F, R);
+  const PetscInt bad = LanesPolar(BatchGroupWidth(batch, g), F, R);
 
   if (bad >= 0 && g * batch->w + bad < batch->n && batch->bad_lane < 0) batch->bad_lane = g * batch->w + bad;
 }
 
-/* y = K0 x of arrays of one group, and z.K0 z of one more (NULL: none) */
-static PetscErrorCode BCProduct_Private(Batch batch, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[], const PetscReal *z, PetscReal *form)
+/* y = K0 x of arrays of group g, and z.K0 z of one more (NULL: none) */
+static PetscErrorCode BCProduct_Private(Batch batch, PetscInt g, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[], const PetscReal *z, PetscReal *form)
 {
   PetscReal *k;
 
   PetscFunctionBeginUser;
   PetscCall(MatSeqSBAIJGetArray(batch->part->K0, &k));
-  PetscCall(BlockProductForms(&batch->part->pattern, k, batch->w, ncol, x, y, z ? 1 : 0, &z, &form));
+  PetscCall(BlockProductForms(&batch->part->pattern, k, BatchGroupWidth(batch, g), ncol, x, y, z ? 1 : 0, &z, &form));
   PetscCall(MatSeqSBAIJRestoreArray(batch->part->K0, &k));
   PetscFunctionReturn(0);
 }
@@ -86,15 +86,15 @@ static PetscErrorCode BCProduct_Private(Batch batch, PetscInt ncol, const PetscR
 static PetscErrorCode BCPredictGroup_Private(Batch batch, const Stage *stage, PetscInt g)
 {
   BC              *bc = (BC *)batch->data;
-  const PetscInt   nn = batch->part->nnode, w = batch->w, size = batch->nu * w;
-  const PetscReal *x = bc->nodal.qh + g * size, *a = bc->nodal.a + 3 * g * w;
-  PetscReal       *R = bc->R + 9 * g * w, *F = bc->F + 9 * g * w;
+  const PetscInt   nn = batch->part->nnode, w = BatchGroupWidth(batch, g), at = g * batch->w, off = at * batch->nu;
+  const PetscReal *x = bc->nodal.qh + off, *a = bc->nodal.a + 3 * at;
+  PetscReal       *R = bc->R + 9 * at, *F = bc->F + 9 * at;
 
   PetscFunctionBeginUser;
   PetscCall(NodalPredict(batch, stage, g, &bc->nodal, BCFrameWeights_Private(batch), F));
   BCFrame_Private(batch, g, F, R); /* (25) */
-  LanesToBody(nn, w, R, x, a, batch->part->X, batch->eta, batch->eta != 0 ? batch->u + g * size : NULL, bc->nodal.v + 3 * g * w, bc->y + (bc->whole ? g * size : 0));
-  PetscCall(PetscArraycpy(bc->a + 3 * g * w, a, 3 * w));
+  LanesToBody(nn, w, R, x, a, batch->part->X, batch->eta, batch->eta != 0 ? batch->u + off : NULL, bc->nodal.v + 3 * at, bc->y + (bc->whole ? off : 0));
+  PetscCall(PetscArraycpy(bc->a + 3 * at, a, 3 * w));
   PetscFunctionReturn(0);
 }
 
@@ -106,7 +106,7 @@ static PetscErrorCode BCAllocate_Private(Batch batch, const Stage *stage)
   PetscFunctionBeginUser;
   if (bc->y && bc->whole == whole) PetscFunctionReturn(0);
   PetscCall(PetscFree(bc->y));
-  PetscCall(PetscMalloc1((whole ? batch->ngroup : 1) * batch->w * batch->nu, &bc->y));
+  PetscCall(PetscMalloc1((whole ? batch->lanes : batch->w) * batch->nu, &bc->y));
   bc->whole = whole;
   PetscFunctionReturn(0);
 }
@@ -120,10 +120,10 @@ static PetscErrorCode BCPredict_Private(Batch batch, const Stage *stage)
   bc->ahead = PETSC_FALSE;
   PetscCall(BCAllocate_Private(batch, stage));
   for (PetscInt g = 0; g < batch->ngroup; g++) {
-    PetscReal *r = bc->r + g * batch->nu * batch->w;
+    PetscReal *r = bc->r + g * batch->w * batch->nu;
 
     PetscCall(BCPredictGroup_Private(batch, stage, g));
-    if (BCNeedsProduct_Private(batch, stage)) PetscCall(BCProduct_Private(batch, 1, (const PetscReal **)&bc->y, &r, NULL, NULL));
+    if (BCNeedsProduct_Private(batch, stage)) PetscCall(BCProduct_Private(batch, g, 1, (const PetscReal **)&bc->y, &r, NULL, NULL));
   }
   PetscFunctionReturn(0);
 }
@@ -132,26 +132,26 @@ static PetscErrorCode BCPredict_Private(Batch batch, const Stage *stage)
 static PetscErrorCode BCConfigure_Private(Batch batch, const Stage *stage, PetscInt g)
 {
   BC            *bc = (BC *)batch->data;
-  const PetscInt nn = batch->part->nnode, w = batch->w, size = batch->nu * w;
-  PetscReal      v[3 * LANES_MAX], *x, *a = bc->a + 3 * g * w, *R = bc->R + 9 * g * w, *F = bc->F + 9 * g * w, *um = bc->r + g * size;
+  const PetscInt nn = batch->part->nnode, w = BatchGroupWidth(batch, g), at = g * batch->w, off = at * batch->nu;
+  PetscReal      v[3 * LANES_MAX], *x, *a = bc->a + 3 * at, *R = bc->R + 9 * at, *F = bc->F + 9 * at, *um = bc->r + off;
 
   PetscFunctionBeginUser;
-  if (!bc->xs) PetscCall(PetscMalloc1(batch->ngroup * size, &bc->xs));
-  x = bc->xs + g * size;
-  LanesAXPY(batch->nu, w, 0.25 * stage->h, batch->du + g * size, bc->nodal.qh + g * size, x);
-  LanesAXPY(batch->nu, w, 0.5, batch->du + g * size, batch->u + g * size, um);
+  if (!bc->xs) PetscCall(PetscMalloc1(batch->lanes * batch->nu, &bc->xs));
+  x = bc->xs + off;
+  LanesAXPY(batch->nu, w, 0.25 * stage->h, batch->du + off, bc->nodal.qh + off, x);
+  LanesAXPY(batch->nu, w, 0.5, batch->du + off, batch->u + off, um);
   LanesCentre(nn, w, batch->part->mass, batch->part->total, x, um, a, v, NULL);
   LanesCovariance(nn, w, BCFrameWeights_Private(batch), x, a, F);
   BCFrame_Private(batch, g, F, R);
   LanesToBody(nn, w, R, x, a, batch->part->X, batch->eta, um, v, bc->y);
-  PetscCall(BCProduct_Private(batch, 1, (const PetscReal **)&bc->y, &um, NULL, NULL)); /* into r, where um was */
+  PetscCall(BCProduct_Private(batch, g, 1, (const PetscReal **)&bc->y, &um, NULL, NULL)); /* into r, where um was */
   PetscFunctionReturn(0);
 }
 
 static PetscErrorCode BCLinearize_Private(Batch batch, const Stage *stage)
 {
   BC             *bc = (BC *)batch->data;
-  const PetscInt  nn = batch->part->nnode, w = batch->w, size = batch->nu * w;
+  const PetscInt  nn = batch->part->nnode;
   const PetscReal h = stage->h;
 
   PetscFunctionBeginUser;
@@ -162,41 +162,44 @@ static PetscErrorCode BCLinearize_Private(Batch batch, const Stage *stage)
   }
   bc->ahead = PETSC_FALSE;
   for (PetscInt g = 0; g < batch->ngroup; g++) {
-    const PetscReal *a = bc->a + 3 * g * w, *R = bc->R + 9 * g * w;
-    PetscReal        twist[3 * LANES_MAX], *r = bc->r + g * size;
-    LanesLoads       loads = {.h = h, .gravity = {stage->gravity[0], stage->gravity[1], stage->gravity[2]}, .force = batch->force ? batch->force + g * size : NULL, .c = h * batch->alpha, .s = stage->sm};
+    const PetscInt   w = BatchGroupWidth(batch, g), at = g * batch->w, off = at * batch->nu;
+    const PetscReal *a = bc->a + 3 * at, *R = bc->R + 9 * at;
+    PetscReal        twist[3 * LANES_MAX], *r = bc->r + off;
+    LanesLoads       loads = {.h = h, .gravity = {stage->gravity[0], stage->gravity[1], stage->gravity[2]}, .force = batch->force ? batch->force + off : NULL, .c = h * batch->alpha, .s = stage->sm};
 
     if (stage->iteration) PetscCall(BCConfigure_Private(batch, stage, g));
-    if (batch->alpha != 0) loads.u = batch->u + g * size;
-    if (stage->iteration) loads.du = batch->du + g * size;
+    if (batch->alpha != 0) loads.u = batch->u + off;
+    if (stage->iteration) loads.du = batch->du + off;
     if (BCNeedsProduct_Private(batch, stage)) {
       loads.f = r; /* (27) */
       if (batch->conserve) {
-        LanesTwist(nn, w, R, (stage->iteration ? bc->xs : bc->nodal.qh) + g * size, a, bc->F + 9 * g * w, r, twist);
+        LanesTwist(nn, w, R, (stage->iteration ? bc->xs : bc->nodal.qh) + off, a, bc->F + 9 * at, r, twist);
         loads.twist  = twist;
         loads.weight = BCFrameWeights_Private(batch);
       }
     } else {
       /* K0 y = (A0 - sm M) y / sk */
-      loads.y = bc->y + g * size;
+      loads.y = bc->y + off;
       loads.k = h * stage->sm / stage->sk;
     }
     LanesLoad(nn, w, R, batch->part->mass, &loads, r);
   }
-  PetscCall(PetscLogFlops(60.0 * nn * batch->ngroup * w));
+  PetscCall(PetscLogFlops(60.0 * nn * batch->lanes));
   PetscFunctionReturn(0);
 }
 
 static PetscErrorCode BCSolve_Private(Batch batch, const Stage *stage, PetscReal *change)
 {
   BC             *bc      = (BC *)batch->data;
-  const PetscInt  nn = batch->part->nnode, w = batch->w, size = batch->nu * w;
+  const PetscInt  nn = batch->part->nnode;
   const PetscBool product = BCNeedsProduct_Private(batch, stage);
 
   PetscFunctionBeginUser;
   for (PetscInt g = 0; g < batch->ngroup; g++) {
-    PetscCall(FactorSolve(bc->factor, w, bc->r + g * size)); /* (34) */
-    LanesFromBody(nn, w, bc->R + 9 * g * w, bc->r + g * size, stage->h / stage->sk, product ? NULL : bc->y + g * size, stage->iteration ? PETSC_TRUE : PETSC_FALSE, batch->du + g * size);
+    const PetscInt w = BatchGroupWidth(batch, g), at = g * batch->w, off = at * batch->nu;
+
+    PetscCall(FactorSolve(bc->factor, w, bc->r + off)); /* (34) */
+    LanesFromBody(nn, w, bc->R + 9 * at, bc->r + off, stage->h / stage->sk, product ? NULL : bc->y + off, stage->iteration ? PETSC_TRUE : PETSC_FALSE, batch->du + off);
   }
   if (stage->implicit) PetscCall(NodalChange(batch, stage, bc->r, change));
   PetscFunctionReturn(0);
@@ -211,10 +214,10 @@ static PetscErrorCode BCCorrect_Private(Batch batch, const Stage *stage)
 
 /* w.(K0 w - twist x weight): as in the step, the force that damps has no torque either if the batch conserves. R, a, F: of the step that
    ends, at its configuration bc->x. */
-static void BCDamping_Private(Batch batch, const PetscReal *R, const PetscReal *a, const PetscReal *F, PetscReal *damp)
+static void BCDamping_Private(Batch batch, PetscInt g, const PetscReal *R, const PetscReal *a, const PetscReal *F, PetscReal *damp)
 {
   BC             *bc = (BC *)batch->data;
-  const PetscInt  nn = batch->part->nnode, w = batch->w;
+  const PetscInt  nn = batch->part->nnode, w = BatchGroupWidth(batch, g);
   const PetscReal zero[3 * LANES_MAX] = {0};
   PetscReal       twist[3 * LANES_MAX], Z[9 * LANES_MAX];
 
@@ -229,13 +232,14 @@ static void BCDamping_Private(Batch batch, const PetscReal *R, const PetscReal *
 static PetscErrorCode BCEnergies_Private(Batch batch, const Stage *stage)
 {
   BC             *bc = (BC *)batch->data;
-  const PetscInt  nn = batch->part->nnode, w = batch->w, size = batch->nu * w;
+  const PetscInt  nn = batch->part->nnode;
   const PetscBool damped = stage->balance && batch->eta != 0 ? PETSC_TRUE : PETSC_FALSE, ahead = batch->conserve && stage->h != 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(BCAllocate_Private(batch, stage));
   for (PetscInt g = 0; g < batch->ngroup; g++) {
-    const PetscReal *q = batch->q + g * size, *u = batch->u + g * size, *x[2];
+    const PetscInt   w = BatchGroupWidth(batch, g), at = g * batch->w, off = at * batch->nu;
+    const PetscReal *q = batch->q + off, *u = batch->u + off, *x[2];
     PetscReal        a[3 * LANES_MAX], v[3 * LANES_MAX], F[9 * LANES_MAX], R[9 * LANES_MAX], uu[LANES_MAX], kin[LANES_MAX], mass[LANES_MAX], in[LANES_MAX], damp[LANES_MAX], *y[2];
     PetscInt         ncol = 0;
 
@@ -247,13 +251,13 @@ static PetscErrorCode BCEnergies_Private(Batch batch, const Stage *stage)
     if (damped) { /* u - du/2 from its mean, and what the next prediction overwrites */
       PetscReal dv[3 * LANES_MAX];
 
-      for (PetscInt i = 0; i < 3 * w; i++) dv[i] = v[i] - bc->nodal.v[3 * g * w + i];
-      LanesToBody(nn, w, bc->R + 9 * g * w, u, v, NULL, -0.5, batch->du + g * size, dv, bc->w);
+      for (PetscInt i = 0; i < 3 * w; i++) dv[i] = v[i] - bc->nodal.v[3 * at + i];
+      LanesToBody(nn, w, bc->R + 9 * at, u, v, NULL, -0.5, batch->du + off, dv, bc->w);
       if (batch->conserve) {
-        PetscCall(PetscArraycpy(bc->x, (stage->implicit ? bc->xs : bc->nodal.qh) + g * size, size));
-        PetscCall(PetscArraycpy(R, bc->R + 9 * g * w, 9 * w));
-        PetscCall(PetscArraycpy(F, bc->F + 9 * g * w, 9 * w));
-        PetscCall(PetscArraycpy(a, bc->a + 3 * g * w, 3 * w));
+        PetscCall(PetscArraycpy(bc->x, (stage->implicit ? bc->xs : bc->nodal.qh) + off, w * batch->nu));
+        PetscCall(PetscArraycpy(R, bc->R + 9 * at, 9 * w));
+        PetscCall(PetscArraycpy(F, bc->F + 9 * at, 9 * w));
+        PetscCall(PetscArraycpy(a, bc->a + 3 * at, 3 * w));
       }
       x[ncol]   = bc->w;
       y[ncol++] = bc->kw;
@@ -262,12 +266,12 @@ static PetscErrorCode BCEnergies_Private(Batch batch, const Stage *stage)
     if (ahead) {
       PetscCall(BCPredictGroup_Private(batch, stage, g));
       x[ncol]   = bc->y;
-      y[ncol++] = bc->r + g * size;
+      y[ncol++] = bc->r + off;
     }
-    PetscCall(BCProduct_Private(batch, ncol, x, y, bc->d, in));
-    if (damped) BCDamping_Private(batch, R, a, F, damp);
-    for (PetscInt l = 0; l < w && g * w + l < batch->n; l++) {
-      PetscReal *ledger = &batch->ledger[(g * w + l) * LEDGER_SIZE];
+    PetscCall(BCProduct_Private(batch, g, ncol, x, y, bc->d, in));
+    if (damped) BCDamping_Private(batch, g, R, a, F, damp);
+    for (PetscInt l = 0; l < w && at + l < batch->n; l++) {
+      PetscReal *ledger = &batch->ledger[(at + l) * LEDGER_SIZE];
 
       ledger[LEDGER_KINETIC]  = kin[l];
       ledger[LEDGER_INTERNAL] = 0.5 * in[l];
@@ -289,8 +293,8 @@ static PetscErrorCode BCForget_Private(Batch batch)
 /* The linear law in the turned frame; sigma is turned back. */
 static PetscErrorCode BCStress_Private(Batch batch, PetscInt d, PetscInt elem, const PetscReal xi[3], PetscReal sigma[6], PetscReal *mises)
 {
-  const PetscInt  nn = batch->part->nnode, w = batch->w, lane = d % w;
-  const PetscReal *q = batch->q + (d / w) * batch->nq * w, *u = batch->u + (d / w) * batch->nu * w;
+  const PetscInt  nn = batch->part->nnode, w = BatchGroupWidth(batch, d / batch->w), first = d / batch->w * batch->w, lane = d - first;
+  const PetscReal *q = batch->q + first * batch->nq, *u = batch->u + first * batch->nu;
   PetscReal       a[3 * LANES_MAX], v[3 * LANES_MAX], F[9 * LANES_MAX], R[9 * LANES_MAX], L[9], H[9], G[9], S[9], T[9], s[6];
   Elastic         linear = batch->part->elastic;
 

@@ -105,14 +105,11 @@ PetscErrorCode FormulationNames(char names[], size_t len)
   PetscFunctionReturn(0);
 }
 
-/* Lanes pay from three bodies on. Kernels take two vectors at once, so that each of the factor's numbers serves both; but not if padding eats
-   that up. */
+/* Lanes pay from three bodies on. Kernels take two vectors at once, so that each of the factor's numbers serves both. */
 static PetscInt BatchWidth_Private(PetscInt n)
 {
-  const PetscInt in8 = 8 * ((n + 7) / 8), in16 = 16 * ((n + 15) / 16);
-
   if (n < 3) return 1;
-  return SIMDWidth() == 8 && in16 <= 1.1 * in8 ? 16 : 8;
+  return n > 8 && SIMDWidth() == 8 ? 16 : 8;
 }
 
 PetscErrorCode BatchCreate(const FormulationOps *ops, PetscInt n, Body bodies[], Batch *batch)
@@ -131,12 +128,13 @@ PetscErrorCode BatchCreate(const FormulationOps *ops, PetscInt n, Body bodies[],
   b->n        = n;
   b->w        = ops->lanes ? BatchWidth_Private(n) : 1;
   b->ngroup   = (n + b->w - 1) / b->w;
+  b->lanes    = b->w == 1 ? n : 8 * ((n + 7) / 8);
   b->bad_lane = -1;
   PetscCall(PetscMalloc1(n, &b->domain));
   for (PetscInt d = 0; d < n; d++) b->domain[d] = (Domain){bodies[d], b, d};
   PetscCall(PetscCalloc1(n * LEDGER_SIZE, &b->ledger));
   PetscCall((*ops->setup)(b));
-  if (b->nu) PetscCall(PetscCalloc1(b->ngroup * b->w * b->nu, &b->du));
+  if (b->nu) PetscCall(PetscCalloc1(b->lanes * b->nu, &b->du));
   PetscFunctionReturn(0);
 }
 

@@ -109,8 +109,8 @@ PetscErrorCode ModelSetUp(Model model)
     PetscCall(BatchCreate(ops, j - i, &order[i], &batch));
     batch->qoff = nq;
     batch->uoff = nu;
-    nq += batch->ngroup * batch->w * batch->nq;
-    nu += batch->ngroup * batch->w * batch->nu;
+    nq += batch->lanes * batch->nq;
+    nu += batch->lanes * batch->nu;
     sizes[0] += batch->n;
     sizes[1] += batch->n * batch->nu;
     ModelPush_Private(model->batch, model->nbatch, batch);
@@ -130,7 +130,7 @@ PetscErrorCode ModelSetUp(Model model)
   for (PetscInt i = 0; i < model->nbatch; i++) {
     Batch batch = model->batch[i];
 
-    for (PetscInt d = 0; d < batch->ngroup * batch->w; d++) PetscCall((*batch->ops->start)(batch, d, d < batch->n ? batch->domain[d].body : NULL));
+    for (PetscInt d = 0; d < batch->lanes; d++) PetscCall((*batch->ops->start)(batch, d, d < batch->n ? batch->domain[d].body : NULL));
   }
   PetscCall(ModelClose(model));
   PetscFunctionReturn(0);
@@ -166,7 +166,7 @@ PetscErrorCode ModelAddForce(Model model, const char name[], PetscInt body, cons
   PetscFunctionBeginUser;
   PetscCall(PetscStrallocpy(name, &f.name));
   PetscCall(PetscArraycpy(f.direction, direction, 3));
-  if (!batch->force) PetscCall(PetscCalloc1(batch->ngroup * batch->w * batch->nu, &batch->force));
+  if (!batch->force) PetscCall(PetscCalloc1(batch->lanes * batch->nu, &batch->force));
   ModelPush_Private(model->force, model->nforce, f);
   PetscFunctionReturn(0);
 }
@@ -185,7 +185,7 @@ PetscErrorCode ModelLoads(Model model, Stage *stage)
   for (PetscInt i = 0; i < model->nbatch; i++) {
     Batch b = model->batch[i];
 
-    if (b->force) PetscCall(PetscArrayzero(b->force, b->ngroup * b->w * b->nu));
+    if (b->force) PetscCall(PetscArrayzero(b->force, b->lanes * b->nu));
   }
   for (PetscInt i = 0; i < model->nforce; i++) {
     PointForce *p = &model->force[i];
