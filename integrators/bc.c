@@ -3,6 +3,7 @@
 #include "nodal.h"
 #include "formulations.h"
 #include "physics/rotation.h"
+#include "physics/simd.h"
 
 /* Group after group, each through all passes while it is in the cache. */
 typedef struct {
@@ -30,9 +31,14 @@ static PetscErrorCode BCSetUp_Private(Batch batch)
   batch->data = bc;
   PetscCall(NodalSetUp(batch, &bc->nodal));
   PetscCall(PartSetUpElastic(batch->part));
-  PetscCall(PetscMalloc4(9 * lanes, &bc->R, 3 * lanes, &bc->a, 9 * lanes, &bc->F, lanes * batch->nu, &bc->r));
-  PetscCall(PetscMalloc1(batch->w * batch->nu, &bc->d));
-  if (batch->eta != 0) PetscCall(PetscMalloc3(batch->w * batch->nu, &bc->w, batch->w * batch->nu, &bc->kw, batch->w * batch->nu, &bc->x));
+  PetscCall(PetscMalloc3(9 * lanes, &bc->R, 3 * lanes, &bc->a, 9 * lanes, &bc->F));
+  PetscCall(SIMDCalloc((size_t)lanes * batch->nu, &bc->r));
+  PetscCall(SIMDCalloc((size_t)batch->w * batch->nu, &bc->d));
+  if (batch->eta != 0) {
+    PetscCall(SIMDCalloc((size_t)batch->w * batch->nu, &bc->w));
+    PetscCall(SIMDCalloc((size_t)batch->w * batch->nu, &bc->kw));
+    PetscCall(SIMDCalloc((size_t)batch->w * batch->nu, &bc->x));
+  }
   PetscFunctionReturn(0);
 }
 
@@ -42,11 +48,14 @@ static PetscErrorCode BCDestroy_Private(Batch batch)
 
   PetscFunctionBeginUser;
   PetscCall(NodalDestroy(&bc->nodal));
-  PetscCall(PetscFree4(bc->R, bc->a, bc->F, bc->r));
-  PetscCall(PetscFree(bc->d));
-  PetscCall(PetscFree3(bc->w, bc->kw, bc->x));
-  PetscCall(PetscFree(bc->xs));
-  PetscCall(PetscFree(bc->y));
+  PetscCall(PetscFree3(bc->R, bc->a, bc->F));
+  PetscCall(SIMDFree(&bc->r));
+  PetscCall(SIMDFree(&bc->d));
+  PetscCall(SIMDFree(&bc->w));
+  PetscCall(SIMDFree(&bc->kw));
+  PetscCall(SIMDFree(&bc->x));
+  PetscCall(SIMDFree(&bc->xs));
+  PetscCall(SIMDFree(&bc->y));
   PetscCall(PetscFree(batch->data));
   PetscFunctionReturn(0);
 }
@@ -105,8 +114,8 @@ static PetscErrorCode BCAllocate_Private(Batch batch, const Stage *stage)
 
   PetscFunctionBeginUser;
   if (bc->y && bc->whole == whole) PetscFunctionReturn(0);
-  PetscCall(PetscFree(bc->y));
-  PetscCall(PetscMalloc1((whole ? batch->lanes : batch->w) * batch->nu, &bc->y));
+  PetscCall(SIMDFree(&bc->y));
+  PetscCall(SIMDCalloc((size_t)(whole ? batch->lanes : batch->w) * batch->nu, &bc->y));
   bc->whole = whole;
   PetscFunctionReturn(0);
 }
@@ -136,7 +145,7 @@ static PetscErrorCode BCConfigure_Private(Batch batch, const Stage *stage, Petsc
   PetscReal      v[3 * LANES_MAX], *x, *a = bc->a + 3 * at, *R = bc->R + 9 * at, *F = bc->F + 9 * at, *um = bc->r + off;
 
   PetscFunctionBeginUser;
-  if (!bc->xs) PetscCall(PetscMalloc1(batch->lanes * batch->nu, &bc->xs));
+  if (!bc->xs) PetscCall(SIMDCalloc((size_t)batch->lanes * batch->nu, &bc->xs));
   x = bc->xs + off;
   LanesAXPY(batch->nu, w, 0.25 * stage->h, batch->du + off, bc->nodal.qh + off, x);
   LanesAXPY(batch->nu, w, 0.5, batch->du + off, batch->u + off, um);

@@ -1,4 +1,5 @@
 #include "nodal.h"
+#include "physics/simd.h"
 #include "physics/rotation.h"
 
 PetscInt NodalSize(Part part)
@@ -12,14 +13,16 @@ PetscErrorCode NodalSetUp(Batch batch, Nodal *nodal)
 
   PetscFunctionBeginUser;
   batch->nq = batch->nu = 3 * batch->part->nnode;
-  PetscCall(PetscCalloc7(lanes * batch->nq, &nodal->qh, 3 * lanes, &nodal->a, 3 * lanes, &nodal->v, 6 * lanes, &nodal->J, 3 * lanes, &nodal->L, 3 * lanes, &nodal->P, 3 * lanes, &nodal->T));
+  PetscCall(SIMDCalloc((size_t)lanes * batch->nq, &nodal->qh));
+  PetscCall(PetscCalloc6(3 * lanes, &nodal->a, 3 * lanes, &nodal->v, 6 * lanes, &nodal->J, 3 * lanes, &nodal->L, 3 * lanes, &nodal->P, 3 * lanes, &nodal->T));
   PetscFunctionReturn(0);
 }
 
 PetscErrorCode NodalDestroy(Nodal *nodal)
 {
   PetscFunctionBeginUser;
-  PetscCall(PetscFree7(nodal->qh, nodal->a, nodal->v, nodal->J, nodal->L, nodal->P, nodal->T));
+  PetscCall(SIMDFree(&nodal->qh));
+  PetscCall(PetscFree6(nodal->a, nodal->v, nodal->J, nodal->L, nodal->P, nodal->T));
   PetscFunctionReturn(0);
 }
 

@@ -134,7 +134,7 @@ PetscErrorCode BatchCreate(const FormulationOps *ops, PetscInt n, Body bodies[],
   for (PetscInt d = 0; d < n; d++) b->domain[d] = (Domain){bodies[d], b, d};
   PetscCall(PetscCalloc1(n * LEDGER_SIZE, &b->ledger));
   PetscCall((*ops->setup)(b));
-  if (b->nu) PetscCall(PetscCalloc1(b->lanes * b->nu, &b->du));
+  if (b->nu) PetscCall(SIMDCalloc((size_t)b->lanes * b->nu, &b->du));
   PetscFunctionReturn(0);
 }
 
@@ -145,8 +145,8 @@ PetscErrorCode BatchDestroy(Batch *batch)
   PetscFunctionBeginUser;
   if (!b) PetscFunctionReturn(0);
   if (b->ops->destroy) PetscCall((*b->ops->destroy)(b));
-  PetscCall(PetscFree(b->du));
-  PetscCall(PetscFree(b->force));
+  PetscCall(SIMDFree(&b->du));
+  PetscCall(SIMDFree(&b->force));
   PetscCall(PetscFree(b->ledger));
   PetscCall(PetscFree(b->domain));
   PetscCall(PetscFree(*batch));

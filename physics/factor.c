@@ -83,7 +83,7 @@ static PetscErrorCode AnalysisDestroy_Private(Analysis *s)
   cholmod_finish(&(*s)->cc);
   PetscCall(PetscFree((*s)->layout.start));
   PetscCall(PetscFree((*s)->work));
-  PetscCall(PetscFree((*s)->lanework));
+  PetscCall(SIMDFree(&(*s)->lanework));
   PetscCall(PetscFree(*s));
   PetscFunctionReturn(0);
 }
@@ -377,7 +377,7 @@ PetscErrorCode FactorSolve(Factor f, PetscInt lanes, PetscReal *x)
   if (f->state == FACTOR_INDEFINITE) PetscCall(FactorSolveIndefinite_Private(f, lanes, x));
   else if (lanes == 1) FactorSolveOne_Private(&f->pack, f->width, x, f->s->work);
   else {
-    if (!f->s->lanework) PetscCall(PetscMalloc1((size_t)f->pack.n * FACTOR_LANES, &f->s->lanework)); /* lanes go 16 at a time, so this serves any number */
+    if (!f->s->lanework) PetscCall(SIMDCalloc((size_t)f->pack.n * FACTOR_LANES, &f->s->lanework)); /* lanes go 16 at a time, so this serves any number */
     FactorSolveLanes_Private(&f->pack, f->width, lanes, x, f->s->lanework);
   }
   PetscCall(PetscLogFlops(4.0 * (PetscLogDouble)f->s->nonzeros * lanes));

@@ -9,3 +9,6 @@ PETSC_EXTERN PetscInt SIMDWidth(void);
 PETSC_EXTERN PetscBool SIMDHas(PetscInt width);
 /* 2, 4 or 8, no more than the processor has; 0: the best it has. Sums may then differ by round-off. For measuring. */
 PETSC_EXTERN PetscErrorCode SIMDSetWidth(PetscInt width);
+/* n zeros in memory that starts at a cache line: a vector that lies across two costs twice. */
+PETSC_EXTERN PetscErrorCode SIMDCalloc(size_t n, PetscReal **array);
+PETSC_EXTERN PetscErrorCode SIMDFree(PetscReal **array);
