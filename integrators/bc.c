@@ -3,31 +3,42 @@
 #include "nodal.h"
 #include "formulations.h"
 #include "physics/rotation.h"
+#include "physics/simd.h"
 
+/* Group after group, each through all passes while it is in the cache. */
 typedef struct {
   Nodal      nodal;
   Factor     factor;
   PetscReal  factor_sm, factor_sk;
-  PetscReal *R, *a;      /* per group: frame at the stage's configuration (9), mass centre there (3) */
+  PetscReal *R, *a, *F;  /* per group, at the stage's configuration: frame (9), mass centre (3), sum (x - a) (x) weight (9) */
   PetscReal *xs;         /* the stage's configuration when the step is iterated, else NULL: nodal.qh */
-  PetscReal *y, *f, *r;  /* like u, in the body's frame: d + eta w; K0 y; right-hand side and then solution */
-  PetscReal *d, *kd;     /* at t + h, for the balance */
-  PetscReal *w, *kw, *z; /* mean velocity of the step, for the work of damping; positions in its frame */
-  PetscBool  ahead;      /* predict() and K0 y of the coming step of length ahead_h are made already */
+  PetscReal *r;          /* like u, in the body's frame: K0 y, then right-hand side, then solution */
+  PetscReal *y;          /* d + eta w in the body's frame: of the group at work, or like u if no K0 y is made */
+  PetscBool  whole;      /* the latter */
+  PetscReal *d;          /* for the balance, of the group at work: y at t + h */
+  PetscReal *w, *kw, *x; /* for the work of damping, of the group at work: mean velocity of the step, K0 w, the stage's configuration */
+  PetscBool  ahead;      /* the coming step of length ahead_h is predicted already */
   PetscReal  ahead_h;
 } BC;
 
 static PetscErrorCode BCSetUp_Private(Batch batch)
 {
   BC            *bc;
-  const PetscInt lanes = batch->ngroup * batch->w;
+  const PetscInt lanes = batch->lanes;
 
   PetscFunctionBeginUser;
   PetscCall(PetscNew(&bc));
   batch->data = bc;
   PetscCall(NodalSetUp(batch, &bc->nodal));
   PetscCall(PartSetUpElastic(batch->part));
-  PetscCall(PetscMalloc5(9 * lanes, &bc->R, 3 * lanes, &bc->a, lanes * batch->nu, &bc->y, lanes * batch->nu, &bc->f, lanes * batch->nu, &bc->r));
+  PetscCall(PetscMalloc3(9 * lanes, &bc->R, 3 * lanes, &bc->a, 9 * lanes, &bc->F));
+  PetscCall(SIMDCalloc((size_t)lanes * batch->nu, &bc->r));
+  PetscCall(SIMDCalloc((size_t)batch->w * batch->nu, &bc->d));
+  if (batch->eta != 0) {
+    PetscCall(SIMDCalloc((size_t)batch->w * batch->nu, &bc->w));
+    PetscCall(SIMDCalloc((size_t)batch->w * batch->nu, &bc->kw));
+    PetscCall(SIMDCalloc((size_t)batch->w * batch->nu, &bc->x));
+  }
   PetscFunctionReturn(0);
 }
 
@@ -37,12 +48,22 @@ static PetscErrorCode BCDestroy_Private(Batch batch)
 
   PetscFunctionBeginUser;
   PetscCall(NodalDestroy(&bc->nodal));
-  PetscCall(PetscFree5(bc->R, bc->a, bc->y, bc->f, bc->r));
-  PetscCall(PetscFree(bc->xs));
-  PetscCall(PetscFree2(bc->d, bc->kd));
-  PetscCall(PetscFree3(bc->w, bc->kw, bc->z));
+  PetscCall(PetscFree3(bc->R, bc->a, bc->F));
+  PetscCall(SIMDFree(&bc->r));
+  PetscCall(SIMDFree(&bc->d));
+  PetscCall(SIMDFree(&bc->w));
+  PetscCall(SIMDFree(&bc->kw));
+  PetscCall(SIMDFree(&bc->x));
+  PetscCall(SIMDFree(&bc->xs));
+  PetscCall(SIMDFree(&bc->y));
   PetscCall(PetscFree(batch->data));
   PetscFunctionReturn(0);
+}
+
+/* Does the step need K0 y? Else the solve itself makes it, see BCSolve_Private(). */
+static PetscBool BCNeedsProduct_Private(Batch batch, const Stage *stage)
+{
+  return batch->conserve || stage->implicit ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static const PetscReal *BCFrameWeights_Private(Batch batch)
@@ -50,56 +71,52 @@ static const PetscReal *BCFrameWeights_Private(Batch batch)
   return batch->frame == FRAME_MASS ? batch->part->mX : batch->part->G;
 }
 
-/* Lambda of group g at positions x about a: polar rotation of sum (x - a) (x) g, the zero of (78) without iteration */
-static void BCFrame_Private(Batch batch, PetscInt g, const PetscReal *x, const PetscReal *a, PetscReal *R)
+/* Lambda of group g: polar rotation of F = sum (x - a) (x) weight, the zero of (78) without iteration */
+static void BCFrame_Private(Batch batch, PetscInt g, const PetscReal *F, PetscReal *R)
 {
-  PetscReal F[9 * LANES_MAX];
-  PetscInt  bad;
+  const PetscInt bad = LanesPolar(BatchGroupWidth(batch, g), F, R);
 
-  LanesCovariance(batch->part->nnode, batch->w, BCFrameWeights_Private(batch), x, a, F);
-  bad = LanesPolar(batch->w, F, R);
   if (bad >= 0 && g * batch->w + bad < batch->n && batch->bad_lane < 0) batch->bad_lane = g * batch->w + bad;
 }
 
-/* K0 times up to three sets of columns, group by group */
-static PetscErrorCode BCProduct_Private(Batch batch, PetscInt ncol, PetscReal *const x[], PetscReal *const y[])
+/* y = K0 x of arrays of group g, and z.K0 z of one more (NULL: none) */
+static PetscErrorCode BCProduct_Private(Batch batch, PetscInt g, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[], const PetscReal *z, PetscReal *form)
 {
-  const PetscInt   size = batch->nu * batch->w;
-  const PetscReal *k;
+  PetscReal *k;
 
   PetscFunctionBeginUser;
-  PetscCall(MatSeqSBAIJGetArray(batch->part->K0, (PetscReal **)&k));
-  for (PetscInt g = 0; g < batch->ngroup; g++) {
-    const PetscReal *xg[3];
-    PetscReal       *yg[3];
-
-    for (PetscInt c = 0; c < ncol; c++) {
-      xg[c] = x[c] + g * size;
-      yg[c] = y[c] + g * size;
-    }
-    PetscCall(BlockProduct(&batch->part->pattern, k, batch->w, ncol, xg, yg));
-  }
-  PetscCall(MatSeqSBAIJRestoreArray(batch->part->K0, (PetscReal **)&k));
-  PetscCall(PetscLogFlops((PetscLogDouble)ncol * 36 * batch->part->pattern.ia[batch->part->pattern.nb] * batch->ngroup * batch->w));
+  PetscCall(MatSeqSBAIJGetArray(batch->part->K0, &k));
+  PetscCall(BlockProductForms(&batch->part->pattern, k, BatchGroupWidth(batch, g), ncol, x, y, z ? 1 : 0, &z, &form));
+  PetscCall(MatSeqSBAIJRestoreArray(batch->part->K0, &k));
   PetscFunctionReturn(0);
 }
 
-/* Frame and y = Lambda^T (x - a) - X + eta Lambda^T (u - v) at the half step */
-static PetscErrorCode BCPredictNow_Private(Batch batch, const Stage *stage)
+/* Frame and y = Lambda^T (x - a) - X + eta Lambda^T (u - v) of group g at the half step */
+static PetscErrorCode BCPredictGroup_Private(Batch batch, const Stage *stage, PetscInt g)
 {
-  BC            *bc = (BC *)batch->data;
-  const PetscInt nn = batch->part->nnode, w = batch->w, size = batch->nu * w;
+  BC              *bc = (BC *)batch->data;
+  const PetscInt   nn = batch->part->nnode, w = BatchGroupWidth(batch, g), at = g * batch->w, off = at * batch->nu;
+  const PetscReal *x = bc->nodal.qh + off, *a = bc->nodal.a + 3 * at;
+  PetscReal       *R = bc->R + 9 * at, *F = bc->F + 9 * at;
 
   PetscFunctionBeginUser;
-  PetscCall(NodalPredict(batch, stage, &bc->nodal));
-  for (PetscInt g = 0; g < batch->ngroup; g++) {
-    const PetscReal *x = bc->nodal.qh + g * size, *a = bc->nodal.a + 3 * g * w;
-    PetscReal       *R = bc->R + 9 * g * w;
+  PetscCall(NodalPredict(batch, stage, g, &bc->nodal, BCFrameWeights_Private(batch), F));
+  BCFrame_Private(batch, g, F, R); /* (25) */
+  LanesToBody(nn, w, R, x, a, batch->part->X, batch->eta, batch->eta != 0 ? batch->u + off : NULL, bc->nodal.v + 3 * at, bc->y + (bc->whole ? off : 0));
+  PetscCall(PetscArraycpy(bc->a + 3 * at, a, 3 * w));
+  PetscFunctionReturn(0);
+}
 
-    BCFrame_Private(batch, g, x, a, R); /* (25) */
-    LanesToBody(nn, w, R, x, a, batch->part->X, batch->eta, batch->eta != 0 ? batch->u + g * size : NULL, bc->nodal.v + 3 * g * w, bc->y + g * size);
-  }
-  PetscCall(PetscArraycpy(bc->a, bc->nodal.a, 3 * batch->ngroup * w));
+static PetscErrorCode BCAllocate_Private(Batch batch, const Stage *stage)
+{
+  BC             *bc    = (BC *)batch->data;
+  const PetscBool whole = BCNeedsProduct_Private(batch, stage) ? PETSC_FALSE : PETSC_TRUE;
+
+  PetscFunctionBeginUser;
+  if (bc->y && bc->whole == whole) PetscFunctionReturn(0);
+  PetscCall(SIMDFree(&bc->y));
+  PetscCall(SIMDCalloc((size_t)(whole ? batch->lanes : batch->w) * batch->nu, &bc->y));
+  bc->whole = whole;
   PetscFunctionReturn(0);
 }
 
@@ -110,36 +127,40 @@ static PetscErrorCode BCPredict_Private(Batch batch, const Stage *stage)
   PetscFunctionBeginUser;
   if (bc->ahead && bc->ahead_h == stage->h) PetscFunctionReturn(0);
   bc->ahead = PETSC_FALSE;
-  PetscCall(BCPredictNow_Private(batch, stage));
+  PetscCall(BCAllocate_Private(batch, stage));
+  for (PetscInt g = 0; g < batch->ngroup; g++) {
+    PetscReal *r = bc->r + g * batch->w * batch->nu;
+
+    PetscCall(BCPredictGroup_Private(batch, stage, g));
+    if (BCNeedsProduct_Private(batch, stage)) PetscCall(BCProduct_Private(batch, g, 1, (const PetscReal **)&bc->y, &r, NULL, NULL));
+  }
   PetscFunctionReturn(0);
 }
 
 /* Iterated step: the configuration is q(t + h/2) + h/4 du, the damping velocity u + du/2 */
-static PetscErrorCode BCConfigure_Private(Batch batch, const Stage *stage)
+static PetscErrorCode BCConfigure_Private(Batch batch, const Stage *stage, PetscInt g)
 {
   BC            *bc = (BC *)batch->data;
-  const PetscInt nn = batch->part->nnode, w = batch->w, size = batch->nu * w;
-  PetscReal      v[3 * LANES_MAX];
+  const PetscInt nn = batch->part->nnode, w = BatchGroupWidth(batch, g), at = g * batch->w, off = at * batch->nu;
+  PetscReal      v[3 * LANES_MAX], *x, *a = bc->a + 3 * at, *R = bc->R + 9 * at, *F = bc->F + 9 * at, *um = bc->r + off;
 
   PetscFunctionBeginUser;
-  if (!bc->xs) PetscCall(PetscMalloc1(batch->ngroup * size, &bc->xs));
-  for (PetscInt g = 0; g < batch->ngroup; g++) {
-    PetscReal *x = bc->xs + g * size, *a = bc->a + 3 * g * w, *R = bc->R + 9 * g * w, *um = bc->r + g * size;
-
-    LanesAXPY(batch->nu, w, 0.25 * stage->h, batch->du + g * size, bc->nodal.qh + g * size, x);
-    LanesAXPY(batch->nu, w, 0.5, batch->du + g * size, batch->u + g * size, um);
-    LanesCentre(nn, w, batch->part->mass, batch->part->total, x, um, a, v);
-    BCFrame_Private(batch, g, x, a, R);
-    LanesToBody(nn, w, R, x, a, batch->part->X, batch->eta, um, v, bc->y + g * size);
-  }
+  if (!bc->xs) PetscCall(SIMDCalloc((size_t)batch->lanes * batch->nu, &bc->xs));
+  x = bc->xs + off;
+  LanesAXPY(batch->nu, w, 0.25 * stage->h, batch->du + off, bc->nodal.qh + off, x);
+  LanesAXPY(batch->nu, w, 0.5, batch->du + off, batch->u + off, um);
+  LanesCentre(nn, w, batch->part->mass, batch->part->total, x, um, a, v, NULL);
+  LanesCovariance(nn, w, BCFrameWeights_Private(batch), x, a, F);
+  BCFrame_Private(batch, g, F, R);
+  LanesToBody(nn, w, R, x, a, batch->part->X, batch->eta, um, v, bc->y);
+  PetscCall(BCProduct_Private(batch, g, 1, (const PetscReal **)&bc->y, &um, NULL, NULL)); /* into r, where um was */
   PetscFunctionReturn(0);
 }
 
 static PetscErrorCode BCLinearize_Private(Batch batch, const Stage *stage)
 {
   BC             *bc = (BC *)batch->data;
-  const PetscInt  nn = batch->part->nnode, w = batch->w, size = batch->nu * w;
-  const PetscBool product = batch->conserve || stage->implicit ? PETSC_TRUE : PETSC_FALSE;
+  const PetscInt  nn = batch->part->nnode;
   const PetscReal h = stage->h;
 
   PetscFunctionBeginUser;
@@ -148,38 +169,46 @@ static PetscErrorCode BCLinearize_Private(Batch batch, const Stage *stage)
     bc->factor_sm = stage->sm;
     bc->factor_sk = stage->sk;
   }
-  if (stage->iteration) PetscCall(BCConfigure_Private(batch, stage));
-  else PetscCall(PetscArrayzero(batch->du, batch->ngroup * size));
-  if (product && (stage->iteration || !bc->ahead)) PetscCall(BCProduct_Private(batch, 1, &bc->y, &bc->f));
   bc->ahead = PETSC_FALSE;
   for (PetscInt g = 0; g < batch->ngroup; g++) {
-    const PetscReal *x = (stage->iteration ? bc->xs : bc->nodal.qh) + g * size, *a = bc->a + 3 * g * w, *R = bc->R + 9 * g * w;
-    const PetscReal *u = batch->alpha != 0 ? batch->u + g * size : NULL, *force = batch->force ? batch->force + g * size : NULL;
-    PetscReal       *r = bc->r + g * size, *f = bc->f + g * size;
+    const PetscInt   w = BatchGroupWidth(batch, g), at = g * batch->w, off = at * batch->nu;
+    const PetscReal *a = bc->a + 3 * at, *R = bc->R + 9 * at;
+    PetscReal        twist[3 * LANES_MAX], *r = bc->r + off;
+    LanesLoads       loads = {.h = h, .gravity = {stage->gravity[0], stage->gravity[1], stage->gravity[2]}, .force = batch->force ? batch->force + off : NULL, .c = h * batch->alpha, .s = stage->sm};
 
-    if (product) {
-      LanesLoad(nn, w, R, batch->part->mass, h, force, stage->gravity, h * batch->alpha, u, stage->sm, stage->iteration ? batch->du + g * size : NULL, 0, NULL, r);
-      if (batch->conserve) LanesFrameForce(nn, w, R, x, a, BCFrameWeights_Private(batch), h, f, r);
-      else LanesAXPY(batch->nu, w, -h, f, r, r); /* (27) */
+    if (stage->iteration) PetscCall(BCConfigure_Private(batch, stage, g));
+    if (batch->alpha != 0) loads.u = batch->u + off;
+    if (stage->iteration) loads.du = batch->du + off;
+    if (BCNeedsProduct_Private(batch, stage)) {
+      loads.f = r; /* (27) */
+      if (batch->conserve) {
+        LanesTwist(nn, w, R, (stage->iteration ? bc->xs : bc->nodal.qh) + off, a, bc->F + 9 * at, r, twist);
+        loads.twist  = twist;
+        loads.weight = BCFrameWeights_Private(batch);
+      }
     } else {
-      /* K0 y = (A0 - sm M) y / sk: the solve itself makes the product, see BCSolve_Private() */
-      LanesLoad(nn, w, R, batch->part->mass, h, force, stage->gravity, h * batch->alpha, u, 0, NULL, h * stage->sm / stage->sk, bc->y + g * size, r);
+      /* K0 y = (A0 - sm M) y / sk */
+      loads.y = bc->y + off;
+      loads.k = h * stage->sm / stage->sk;
     }
+    LanesLoad(nn, w, R, batch->part->mass, &loads, r);
   }
-  PetscCall(PetscLogFlops(60.0 * nn * batch->ngroup * w));
+  PetscCall(PetscLogFlops(60.0 * nn * batch->lanes));
   PetscFunctionReturn(0);
 }
 
 static PetscErrorCode BCSolve_Private(Batch batch, const Stage *stage, PetscReal *change)
 {
   BC             *bc      = (BC *)batch->data;
-  const PetscInt  nn = batch->part->nnode, w = batch->w, size = batch->nu * w;
-  const PetscBool product = batch->conserve || stage->implicit ? PETSC_TRUE : PETSC_FALSE;
+  const PetscInt  nn = batch->part->nnode;
+  const PetscBool product = BCNeedsProduct_Private(batch, stage);
 
   PetscFunctionBeginUser;
   for (PetscInt g = 0; g < batch->ngroup; g++) {
-    PetscCall(FactorSolve(bc->factor, w, bc->r + g * size)); /* (34) */
-    LanesFromBody(nn, w, bc->R + 9 * g * w, bc->r + g * size, stage->h / stage->sk, product ? NULL : bc->y + g * size, batch->du + g * size);
+    const PetscInt w = BatchGroupWidth(batch, g), at = g * batch->w, off = at * batch->nu;
+
+    PetscCall(FactorSolve(bc->factor, w, bc->r + off)); /* (34) */
+    LanesFromBody(nn, w, bc->R + 9 * at, bc->r + off, stage->h / stage->sk, product ? NULL : bc->y + off, stage->iteration ? PETSC_TRUE : PETSC_FALSE, batch->du + off);
   }
   if (stage->implicit) PetscCall(NodalChange(batch, stage, bc->r, change));
   PetscFunctionReturn(0);
@@ -192,71 +221,74 @@ static PetscErrorCode BCCorrect_Private(Batch batch, const Stage *stage)
   PetscFunctionReturn(0);
 }
 
+/* w.(K0 w - twist x weight): as in the step, the force that damps has no torque either if the batch conserves. R, a, F: of the step that
+   ends, at its configuration bc->x. */
+static void BCDamping_Private(Batch batch, PetscInt g, const PetscReal *R, const PetscReal *a, const PetscReal *F, PetscReal *damp)
+{
+  BC             *bc = (BC *)batch->data;
+  const PetscInt  nn = batch->part->nnode, w = BatchGroupWidth(batch, g);
+  const PetscReal zero[3 * LANES_MAX] = {0};
+  PetscReal       twist[3 * LANES_MAX], Z[9 * LANES_MAX];
+
+  LanesDot(nn, w, NULL, bc->w, bc->kw, damp);
+  if (!batch->conserve) return;
+  LanesTwist(nn, w, R, bc->x, a, F, bc->kw, twist);
+  LanesCovariance(nn, w, BCFrameWeights_Private(batch), bc->w, zero, Z); /* sum w (x) weight, whose skew part is sum weight x w */
+  for (PetscInt l = 0; l < w; l++)
+    damp[l] -= twist[l] * (Z[7 * w + l] - Z[5 * w + l]) + twist[w + l] * (Z[2 * w + l] - Z[6 * w + l]) + twist[2 * w + l] * (Z[3 * w + l] - Z[w + l]);
+}
+
 static PetscErrorCode BCEnergies_Private(Batch batch, const Stage *stage)
 {
   BC             *bc = (BC *)batch->data;
-  const PetscInt  nn = batch->part->nnode, w = batch->w, size = batch->nu * w;
-  const PetscBool damped = stage->balance && batch->eta != 0 ? PETSC_TRUE : PETSC_FALSE;
-  PetscReal      *x[3], *y[3], kin[LANES_MAX], mass[LANES_MAX], in[LANES_MAX], damp[LANES_MAX];
-  PetscReal       identity[9 * LANES_MAX] = {0}, zero[3 * LANES_MAX] = {0};
-  PetscInt        ncol = 0;
+  const PetscInt  nn = batch->part->nnode;
+  const PetscBool damped = stage->balance && batch->eta != 0 ? PETSC_TRUE : PETSC_FALSE, ahead = batch->conserve && stage->h != 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBeginUser;
-  for (PetscInt l = 0; l < w; l++) identity[l] = identity[4 * w + l] = identity[8 * w + l] = 1;
-  if (!bc->d) PetscCall(PetscMalloc2(batch->ngroup * size, &bc->d, batch->ngroup * size, &bc->kd));
-  if (damped && !bc->w) PetscCall(PetscMalloc3(batch->ngroup * size, &bc->w, batch->ngroup * size, &bc->kw, batch->ngroup * size, &bc->z));
+  PetscCall(BCAllocate_Private(batch, stage));
   for (PetscInt g = 0; g < batch->ngroup; g++) {
-    const PetscReal *q = batch->q + g * size, *u = batch->u + g * size;
-    PetscReal        a[3 * LANES_MAX], v[3 * LANES_MAX], R[9 * LANES_MAX];
+    const PetscInt   w = BatchGroupWidth(batch, g), at = g * batch->w, off = at * batch->nu;
+    const PetscReal *q = batch->q + off, *u = batch->u + off, *x[2];
+    PetscReal        a[3 * LANES_MAX], v[3 * LANES_MAX], F[9 * LANES_MAX], R[9 * LANES_MAX], uu[LANES_MAX], kin[LANES_MAX], mass[LANES_MAX], in[LANES_MAX], damp[LANES_MAX], *y[2];
+    PetscInt         ncol = 0;
 
-    LanesCentre(nn, w, batch->part->mass, batch->part->total, q, u, a, v);
-    BCFrame_Private(batch, g, q, a, R); /* (32) */
-    LanesToBody(nn, w, R, q, a, batch->part->X, 0, NULL, NULL, bc->d + g * size);
-    if (damped) {
-      PetscReal *um = bc->kw + g * size, vm[3 * LANES_MAX];
+    LanesCentre(nn, w, batch->part->mass, batch->part->total, q, u, a, v, uu);
+    LanesCovariance(nn, w, BCFrameWeights_Private(batch), q, a, F);
+    BCFrame_Private(batch, g, F, R); /* (32) */
+    LanesToBody(nn, w, R, q, a, batch->part->X, 0, NULL, NULL, bc->d);
+    PetscCall(NodalKinetic(batch, g, uu, kin, mass));
+    if (damped) { /* u - du/2 from its mean, and what the next prediction overwrites */
+      PetscReal dv[3 * LANES_MAX];
 
-      LanesAXPY(batch->nu, w, -0.5, batch->du + g * size, u, um);
-      LanesCentre(nn, w, batch->part->mass, batch->part->total, um, um, vm, v);
-      LanesToBody(nn, w, bc->R + 9 * g * w, um, vm, NULL, 0, NULL, NULL, bc->w + g * size);
-      if (batch->conserve) LanesToBody(nn, w, bc->R + 9 * g * w, (stage->implicit ? bc->xs : bc->nodal.qh) + g * size, bc->a + 3 * g * w, NULL, 0, NULL, NULL, bc->z + g * size);
-    }
-  }
-  x[ncol]   = bc->d;
-  y[ncol++] = bc->kd;
-  if (damped) {
-    x[ncol]   = bc->w;
-    y[ncol++] = bc->kw;
-  }
-  /* The coming step needs K0 y at its half step, which is known now: both products in one pass over K0. */
-  if (batch->conserve && stage->h != 0) {
-    PetscCall(BCPredictNow_Private(batch, stage));
-    bc->ahead   = PETSC_TRUE;
-    bc->ahead_h = stage->h;
-    x[ncol]     = bc->y;
-    y[ncol++]   = bc->f;
-  }
-  PetscCall(BCProduct_Private(batch, ncol, x, y));
-  for (PetscInt g = 0; g < batch->ngroup; g++) {
-    PetscCall(NodalKinetic(batch, g, kin, mass));
-    LanesDot(batch->nu, w, bc->d + g * size, bc->kd + g * size, in);
-    if (damped) {
-      PetscReal *f = bc->kw + g * size;
-
-      if (batch->conserve) { /* the force that damps has no torque either, see LanesFrameForce() */
-        f = bc->r + g * size;
-        PetscCall(PetscArrayzero(f, size));
-        LanesFrameForce(nn, w, identity, bc->z + g * size, zero, BCFrameWeights_Private(batch), -1, bc->kw + g * size, f);
+      for (PetscInt i = 0; i < 3 * w; i++) dv[i] = v[i] - bc->nodal.v[3 * at + i];
+      LanesToBody(nn, w, bc->R + 9 * at, u, v, NULL, -0.5, batch->du + off, dv, bc->w);
+      if (batch->conserve) {
+        PetscCall(PetscArraycpy(bc->x, (stage->implicit ? bc->xs : bc->nodal.qh) + off, w * batch->nu));
+        PetscCall(PetscArraycpy(R, bc->R + 9 * at, 9 * w));
+        PetscCall(PetscArraycpy(F, bc->F + 9 * at, 9 * w));
+        PetscCall(PetscArraycpy(a, bc->a + 3 * at, 3 * w));
       }
-      LanesDot(batch->nu, w, bc->w + g * size, f, damp);
+      x[ncol]   = bc->w;
+      y[ncol++] = bc->kw;
     }
-    for (PetscInt l = 0; l < w && g * w + l < batch->n; l++) {
-      PetscReal *ledger = &batch->ledger[(g * w + l) * LEDGER_SIZE];
+    /* The coming step needs K0 y at its half step, which is known now: all products in one pass over K0. */
+    if (ahead) {
+      PetscCall(BCPredictGroup_Private(batch, stage, g));
+      x[ncol]   = bc->y;
+      y[ncol++] = bc->r + off;
+    }
+    PetscCall(BCProduct_Private(batch, g, ncol, x, y, bc->d, in));
+    if (damped) BCDamping_Private(batch, g, R, a, F, damp);
+    for (PetscInt l = 0; l < w && at + l < batch->n; l++) {
+      PetscReal *ledger = &batch->ledger[(at + l) * LEDGER_SIZE];
 
       ledger[LEDGER_KINETIC]  = kin[l];
       ledger[LEDGER_INTERNAL] = 0.5 * in[l];
       ledger[LEDGER_DAMPING] -= stage->balance * stage->h * (mass[l] + (damped ? batch->eta * damp[l] : 0));
     }
   }
+  bc->ahead   = ahead;
+  bc->ahead_h = stage->h;
   PetscFunctionReturn(0);
 }
 
@@ -270,14 +302,14 @@ static PetscErrorCode BCForget_Private(Batch batch)
 /* The linear law in the turned frame; sigma is turned back. */
 static PetscErrorCode BCStress_Private(Batch batch, PetscInt d, PetscInt elem, const PetscReal xi[3], PetscReal sigma[6], PetscReal *mises)
 {
-  const PetscInt  nn = batch->part->nnode, w = batch->w, lane = d % w;
-  const PetscReal *q = batch->q + (d / w) * batch->nq * w, *u = batch->u + (d / w) * batch->nu * w;
+  const PetscInt  nn = batch->part->nnode, w = BatchGroupWidth(batch, d / batch->w), first = d / batch->w * batch->w, lane = d - first;
+  const PetscReal *q = batch->q + first * batch->nq, *u = batch->u + first * batch->nu;
   PetscReal       a[3 * LANES_MAX], v[3 * LANES_MAX], F[9 * LANES_MAX], R[9 * LANES_MAX], L[9], H[9], G[9], S[9], T[9], s[6];
   Elastic         linear = batch->part->elastic;
 
   PetscFunctionBeginUser;
   linear.linear = PETSC_TRUE;
-  LanesCentre(nn, w, batch->part->mass, batch->part->total, q, u, a, v);
+  LanesCentre(nn, w, batch->part->mass, batch->part->total, q, u, a, v, NULL);
   LanesCovariance(nn, w, BCFrameWeights_Private(batch), q, a, F);
   LanesPolar(w, F, R);
   for (PetscInt k = 0; k < 9; k++) L[k] = R[k * w + lane];

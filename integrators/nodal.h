@@ -12,12 +12,14 @@ PETSC_EXTERN PetscInt       NodalSize(Part part);
 PETSC_EXTERN PetscErrorCode NodalSetUp(Batch batch, Nodal *nodal);
 PETSC_EXTERN PetscErrorCode NodalDestroy(Nodal *nodal);
 PETSC_EXTERN PetscErrorCode NodalStart(Batch batch, PetscInt d, Body body);
-PETSC_EXTERN PetscErrorCode NodalPredict(Batch batch, const Stage *stage, Nodal *nodal);
+/* Group g, in their order from 0 on. With weights also F = sum (x - a) (x) weight at t + h/2; both NULL: not wanted */
+PETSC_EXTERN PetscErrorCode NodalPredict(Batch batch, const Stage *stage, PetscInt g, Nodal *nodal, const PetscReal *weight, PetscReal *F);
 PETSC_EXTERN PetscErrorCode NodalCorrect(Batch batch, const Stage *stage, Nodal *nodal);
 PETSC_EXTERN PetscErrorCode NodalPoint(Batch batch, PetscInt d, const MaterialPoint *point, PetscReal t, PetscReal x[3], PetscReal v[3]);
 PETSC_EXTERN PetscErrorCode NodalAddForce(Batch batch, PetscInt d, const MaterialPoint *point, const PetscReal f[3]);
 PETSC_EXTERN PetscErrorCode NodalMomentum(Batch batch, PetscInt d, PetscReal p[3], PetscReal l[3]);
-/* Kinetic energy of each lane of group g, and the step's power of damping by mass: alpha sum m ubar^2 with ubar = u - du/2 */
-PETSC_EXTERN PetscErrorCode NodalKinetic(Batch batch, PetscInt g, PetscReal kinetic[], PetscReal massdamping[]);
+/* Kinetic energy of each lane of group g, and the step's power of damping by mass: alpha sum m ubar^2 with ubar = u - du/2;
+   uu = sum m u^2 */
+PETSC_EXTERN PetscErrorCode NodalKinetic(Batch batch, PetscInt g, const PetscReal uu[], PetscReal kinetic[], PetscReal massdamping[]);
 /* max |r| / max |du| over the lanes of the batch; 0 when r moves the stage's configuration by no more than its round-off */
 PETSC_EXTERN PetscErrorCode NodalChange(Batch batch, const Stage *stage, const PetscReal *r, PetscReal *change);

@@ -50,7 +50,7 @@ static PetscErrorCode TLDestroy_Private(Batch batch)
 static PetscErrorCode TLPredict_Private(Batch batch, const Stage *stage)
 {
   PetscFunctionBeginUser;
-  PetscCall(NodalPredict(batch, stage, &((TL *)batch->data)->nodal));
+  for (PetscInt d = 0; d < batch->n; d++) PetscCall(NodalPredict(batch, stage, d, &((TL *)batch->data)->nodal, NULL, NULL));
   PetscFunctionReturn(0);
 }
 
@@ -63,7 +63,7 @@ static PetscErrorCode TLLinear_Private(Batch batch, PetscInt d, const PetscReal 
   PetscReal       *k, a[3], v[3];
 
   PetscFunctionBeginUser;
-  LanesCentre(batch->part->nnode, 1, batch->part->mass, batch->part->total, x, x, a, v);
+  LanesCentre(batch->part->nnode, 1, batch->part->mass, batch->part->total, x, x, a, v, NULL);
   for (PetscInt i = 0; i < batch->part->nnode; i++) {
     const PetscReal r[3] = {x[3 * i] - a[0], x[3 * i + 1] - a[1], x[3 * i + 2] - a[2]};
 
@@ -111,7 +111,7 @@ static PetscErrorCode TLLinearize_Private(Batch batch, const Stage *stage)
       PetscCall(AssemblyTangent(part->assembly, &part->elastic, x, 1, tl->k, tl->f));
       if (batch->eta != 0) PetscCall(BlockProduct(&part->pattern, tl->k, 1, 1, &um, &ku));
       PetscCall(PartShift(part, stage->sm, stage->sk, tl->k, tl->k));
-      if (!tl->factor[d]) PetscCall(FactorCreate(&part->pattern, &tl->factor[d]));
+      if (!tl->factor[d]) PetscCall(PartCreateFactor(part, &tl->factor[d]));
       PetscCall(FactorSetValues(tl->factor[d], tl->k, &definite));
       if (!definite) batch->nindefinite++;
     }
@@ -178,9 +178,10 @@ static PetscErrorCode TLEnergies_Private(Batch batch, const Stage *stage)
 
   PetscFunctionBeginUser;
   for (PetscInt d = 0; d < batch->n; d++) {
-    PetscReal *ledger = &batch->ledger[d * LEDGER_SIZE], mass, kudu = 0, kuu = 0;
+    PetscReal *ledger = &batch->ledger[d * LEDGER_SIZE], mass, uu = 0, kudu = 0, kuu = 0;
 
-    PetscCall(NodalKinetic(batch, d, &ledger[LEDGER_KINETIC], &mass));
+    LanesDot(part->nnode, 1, part->mass, batch->u + d * n, batch->u + d * n, &uu);
+    PetscCall(NodalKinetic(batch, d, &uu, &ledger[LEDGER_KINETIC], &mass));
     if (part->elastic.linear) {
       const PetscReal *R0 = batch->domain[d].body->rotation;
       PetscReal        e  = 0;
@@ -195,8 +196,8 @@ static PetscErrorCode TLEnergies_Private(Batch batch, const Stage *stage)
       ledger[LEDGER_INTERNAL] = 0.5 * e;
     } else PetscCall(AssemblyEnergy(part->assembly, &part->elastic, batch->q + d * n, 1, &ledger[LEDGER_INTERNAL]));
     if (batch->eta != 0) {
-      LanesDot(n, 1, tl->ku + d * n, batch->u + d * n, &kuu);
-      LanesDot(n, 1, tl->ku + d * n, batch->du + d * n, &kudu);
+      LanesDot(part->nnode, 1, NULL, tl->ku + d * n, batch->u + d * n, &kuu);
+      LanesDot(part->nnode, 1, NULL, tl->ku + d * n, batch->du + d * n, &kudu);
     }
     if (stage->balance && batch->eta != 0 && batch->conserve) { /* NodalCorrect() takes the torque of damping off, and with it its work in the mean rotation */
       const Nodal *nodal = &tl->nodal;

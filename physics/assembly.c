@@ -1,5 +1,6 @@
 /* Assembly of one mesh: the block pattern, where each element's blocks go in it (found once), and dispatch to the kernels. */
 #include "hex8_kernel.h"
+#include "simd.h"
 
 /* Kernels by element kind: a new kind is one line. */
 static const ElementKernels *const KernelTable[] = {&Hex8Kernels};
@@ -168,36 +169,17 @@ PetscErrorCode AssemblyGetPattern(Assembly as, PetscInt *nb, const PetscInt **ia
   PetscFunctionReturn(0);
 }
 
-/* Does this processor, and this build, have vectors of 2, 4, 8 (index 0, 1, 2)? */
-static PetscBool HaveWidth_Private(PetscInt index)
-{
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (index == 1) return (PetscBool)(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
-  if (index == 2) return (PetscBool)(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("fma"));
-#endif
-  return (PetscBool)(index == 0);
-}
-
 PetscErrorCode AssemblySetSIMD(Assembly as, PetscInt width)
 {
-  PetscInt index = 0;
-
   PetscFunctionBeginUser;
   PetscCheck(width == 0 || width == 2 || width == 4 || width == 8, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "element_simd: vectors of %" PetscInt_FMT " are not known: give 2 (sse2), 4 (avx2), 8 (avx512) or 0 (best)",
              width);
-  if (width) {
-    index = width == 2 ? 0 : (width == 4 ? 1 : 2);
-    PetscCheck(HaveWidth_Private(index), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "element_simd: this processor has no vectors of %" PetscInt_FMT " numbers: leave the option out to get the best it has",
-               width);
-  } else {
-    for (PetscInt i = 1; i < 3; i++) {
-      if (HaveWidth_Private(i)) index = i;
-    }
-  }
-  as->width = index;
+  PetscCheck(!width || SIMDHas(width), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "element_simd: this processor has no vectors of %" PetscInt_FMT " numbers: leave the option out to get the best it has",
+             width);
+  if (!width) width = SIMDWidth();
+  as->width = width == 2 ? 0 : (width == 4 ? 1 : 2);
   PetscFunctionReturn(0);
 }
 

@@ -1,4 +1,4 @@
-/* y = K x with symmetric 3x3 blocks for one instruction set: included by block_product.c with VL (doubles per vector), NV (vectors at
+/* y = K x and z.K z with symmetric 3x3 blocks for one instruction set: included by block_product.c with VL (doubles per vector), NV (vectors at
    once), TARGET (function attribute), NAME(f). No include guard: included several times. Every sum is a chain of acc + a * x, so that
    it is contracted to fused operations in one way only and the bits do not depend on what is computed beside it. */
 
@@ -51,12 +51,43 @@ INLINE void NAME(RowOne)(PetscInt i, PetscInt n, const PetscInt *ja, const Petsc
   y[3 * i + 2] += t0 + t1 + t2;
 }
 
-static TARGET void NAME(ProductOne)(const BlockPattern *p, const PetscReal *a, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[])
+/* x_i . (K_ii x_i / 2 + sum over j > i of K_ij x_j), one lane */
+INLINE PetscReal NAME(FormOne)(PetscInt i, PetscInt n, const PetscInt *ja, const PetscReal *a, const PetscReal *x)
 {
+  typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+  const PetscReal x0 = x[3 * i], x1 = x[3 * i + 1], x2 = x[3 * i + 2];
+  pair            s0 = *(const pair *)a * (0.5 * x0), s1 = *(const pair *)(a + 3) * (0.5 * x1), s2 = *(const pair *)(a + 6) * (0.5 * x2);
+  PetscReal       t0 = 0.5 * a[6] * x0, t1 = 0.5 * a[7] * x1, t2 = 0.5 * a[8] * x2;
+
+  s0[1] = 0.5 * a[3] * x0;
+  for (PetscInt k = 1; k < n; k++) {
+    const PetscReal *xj = x + 3 * ja[k];
+
+    a += 9;
+    s0 += *(const pair *)a * xj[0];
+    s1 += *(const pair *)(a + 3) * xj[1];
+    s2 += *(const pair *)(a + 6) * xj[2];
+    t0 += a[2] * xj[0];
+    t1 += a[5] * xj[1];
+    t2 += a[8] * xj[2];
+  }
+  s0 += s1;
+  s0 += s2;
+  return s0[0] * x0 + s0[1] * x1 + (t0 + t1 + t2) * x2;
+}
+
+static TARGET void NAME(ProductOne)(const BlockPattern *p, const PetscReal *a, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[], PetscInt nform, const PetscReal *const z[], PetscReal *const form[])
+{
+  for (PetscInt c = 0; c < nform; c++) form[c][0] = 0;
   for (PetscInt c = 0; c < ncol; c++) memset(y[c], 0, 3 * (size_t)p->nb * sizeof(PetscReal));
   /* the columns one after the other within a block row: its values are then in the nearest cache */
-  for (PetscInt i = 0; i < p->nb; i++)
-    for (PetscInt c = 0; c < ncol; c++) NAME(RowOne)(i, p->ia[i + 1] - p->ia[i], p->ja + p->ia[i], a + 9 * (size_t)p->ia[i], x[c], y[c]);
+  for (PetscInt i = 0; i < p->nb; i++) {
+    const PetscInt  *ja = p->ja + p->ia[i], n = p->ia[i + 1] - p->ia[i];
+    const PetscReal *v  = a + 9 * (size_t)p->ia[i];
+
+    for (PetscInt c = 0; c < ncol; c++) NAME(RowOne)(i, n, ja, v, x[c], y[c]);
+    for (PetscInt c = 0; c < nform; c++) form[c][0] += 2 * NAME(FormOne)(i, n, ja, v, z[c]);
+  }
 }
 
 /* Block row i, one column, nv * VL lanes */
@@ -94,8 +125,45 @@ INLINE void NAME(RowLanes)(const PetscInt nv, PetscInt i, PetscInt n, const Pets
     for (PetscInt g = 0; g < nv; g++) STORE(y + (3 * (size_t)i + r) * lanes + VL * g, s[r][g]);
 }
 
-static TARGET void NAME(ProductLanes)(const BlockPattern *p, const PetscReal *a, size_t lanes, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[])
+/* form += 2 x_i . (K_ii x_i / 2 + sum over j > i of K_ij x_j), nv * VL lanes */
+INLINE void NAME(FormLanes)(const PetscInt nv, PetscInt i, PetscInt n, const PetscInt *ja, const PetscReal *a, size_t lanes, const PetscReal *x, PetscReal *form)
 {
+  VEC xi[3][NV], s[3][NV];
+
+  for (PetscInt r = 0; r < 3; r++)
+    for (PetscInt g = 0; g < nv; g++) xi[r][g] = LOAD(x + (3 * (size_t)i + r) * lanes + VL * g);
+  for (PetscInt r = 0; r < 3; r++) {
+    for (PetscInt g = 0; g < nv; g++) {
+      s[r][g] = a[4 * r] * xi[r][g];
+      for (PetscInt c = 0; c < 3; c++)
+        if (c != r) s[r][g] += a[r < c ? r + 3 * c : c + 3 * r] * xi[c][g];
+      s[r][g] *= 0.5;
+    }
+  }
+  for (PetscInt k = 1; k < n; k++) {
+    const PetscReal *xj = x + 3 * (size_t)ja[k] * lanes;
+
+    a += 9;
+    for (PetscInt c = 0; c < 3; c++) {
+      for (PetscInt g = 0; g < nv; g++) {
+        const VEC e = LOAD(xj + lanes * c + VL * g);
+
+        for (PetscInt r = 0; r < 3; r++) s[r][g] += a[r + 3 * c] * e;
+      }
+    }
+  }
+  for (PetscInt g = 0; g < nv; g++) {
+    VEC f = s[0][g] * xi[0][g];
+
+    f += s[1][g] * xi[1][g];
+    f += s[2][g] * xi[2][g];
+    STORE(form + VL * g, LOAD(form + VL * g) + 2 * f);
+  }
+}
+
+static TARGET void NAME(ProductLanes)(const BlockPattern *p, const PetscReal *a, size_t lanes, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[], PetscInt nform, const PetscReal *const z[], PetscReal *const form[])
+{
+  for (PetscInt c = 0; c < nform; c++) memset(form[c], 0, lanes * sizeof(PetscReal));
   for (PetscInt c = 0; c < ncol; c++) memset(y[c], 0, 3 * (size_t)p->nb * lanes * sizeof(PetscReal));
   for (size_t l = 0; l < lanes;) {
     const PetscBool wide = l + VL * NV <= lanes ? PETSC_TRUE : PETSC_FALSE;
@@ -107,6 +175,10 @@ static TARGET void NAME(ProductLanes)(const BlockPattern *p, const PetscReal *a,
       for (PetscInt c = 0; c < ncol; c++) {
         if (wide) NAME(RowLanes)(NV, i, n, ja, v, lanes, x[c] + l, y[c] + l);
         else NAME(RowLanes)(1, i, n, ja, v, lanes, x[c] + l, y[c] + l);
+      }
+      for (PetscInt c = 0; c < nform; c++) {
+        if (wide) NAME(FormLanes)(NV, i, n, ja, v, lanes, z[c] + l, form[c] + l);
+        else NAME(FormLanes)(1, i, n, ja, v, lanes, z[c] + l, form[c] + l);
       }
     }
     l += wide ? VL * NV : VL;

@@ -22,7 +22,7 @@
   #include "block_kernel.h"
 #endif
 
-PetscErrorCode BlockProduct_Private(const BlockPattern *p, const PetscReal *a, PetscInt width, PetscInt lanes, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[])
+PetscErrorCode BlockProductForms_Private(const BlockPattern *p, const PetscReal *a, PetscInt width, PetscInt lanes, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[], PetscInt nform, const PetscReal *const z[], PetscReal *const form[])
 {
   PetscFunctionBeginUser;
   PetscCheck(lanes == 1 || (lanes >= 0 && lanes % 8 == 0), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Number of lanes %" PetscInt_FMT " is not 1 nor a multiple of 8", lanes);
@@ -32,27 +32,41 @@ PetscErrorCode BlockProduct_Private(const BlockPattern *p, const PetscReal *a, P
   if (lanes == 1) {
     switch (width) {
 #if defined(__x86_64__)
-    case 8: ProductOne_8(p, a, ncol, x, y); break;
-    case 4: ProductOne_4(p, a, ncol, x, y); break;
+    case 8: ProductOne_8(p, a, ncol, x, y, nform, z, form); break;
+    case 4: ProductOne_4(p, a, ncol, x, y, nform, z, form); break;
 #endif
-    default: ProductOne_2(p, a, ncol, x, y);
+    default: ProductOne_2(p, a, ncol, x, y, nform, z, form);
     }
   } else {
     switch (width) {
 #if defined(__x86_64__)
-    case 8: ProductLanes_8(p, a, lanes, ncol, x, y); break;
-    case 4: ProductLanes_4(p, a, lanes, ncol, x, y); break;
+    case 8: ProductLanes_8(p, a, lanes, ncol, x, y, nform, z, form); break;
+    case 4: ProductLanes_4(p, a, lanes, ncol, x, y, nform, z, form); break;
 #endif
-    default: ProductLanes_2(p, a, lanes, ncol, x, y);
+    default: ProductLanes_2(p, a, lanes, ncol, x, y, nform, z, form);
     }
   }
-  PetscCall(PetscLogFlops(18.0 * (2.0 * p->ia[p->nb] - p->nb) * ncol * lanes));
+  PetscCall(PetscLogFlops(18.0 * (2.0 * p->ia[p->nb] - p->nb) * (ncol + 0.5 * nform) * lanes));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode BlockProduct_Private(const BlockPattern *p, const PetscReal *a, PetscInt width, PetscInt lanes, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(BlockProductForms_Private(p, a, width, lanes, ncol, x, y, 0, NULL, NULL));
   PetscFunctionReturn(0);
 }
 
 PetscErrorCode BlockProduct(const BlockPattern *p, const PetscReal *a, PetscInt lanes, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[])
 {
   PetscFunctionBeginUser;
-  PetscCall(BlockProduct_Private(p, a, 0, lanes, ncol, x, y));
+  PetscCall(BlockProductForms_Private(p, a, 0, lanes, ncol, x, y, 0, NULL, NULL));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode BlockProductForms(const BlockPattern *p, const PetscReal *a, PetscInt lanes, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[], PetscInt nform, const PetscReal *const z[], PetscReal *const form[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(BlockProductForms_Private(p, a, 0, lanes, ncol, x, y, nform, z, form));
   PetscFunctionReturn(0);
 }

@@ -1,5 +1,6 @@
 #include "body.h"
 #include "rotation.h"
+#include "simd.h"
 
 PetscErrorCode BodyCreate(const char name[], PetscInt id, Part part, Body *body)
 {
@@ -104,13 +105,11 @@ PetscErrorCode FormulationNames(char names[], size_t len)
   PetscFunctionReturn(0);
 }
 
-/* Lanes pay from three bodies on; 16 keep the factor's numbers in registers for twice as many bodies, unless padding eats that up. */
+/* Lanes pay from three bodies on. Kernels take two vectors at once, so that each of the factor's numbers serves both. */
 static PetscInt BatchWidth_Private(PetscInt n)
 {
-  const PetscInt in8 = 8 * ((n + 7) / 8), in16 = 16 * ((n + 15) / 16);
-
   if (n < 3) return 1;
-  return in16 <= 1.1 * in8 ? 16 : 8;
+  return n > 8 && SIMDWidth() == 8 ? 16 : 8;
 }
 
 PetscErrorCode BatchCreate(const FormulationOps *ops, PetscInt n, Body bodies[], Batch *batch)
@@ -129,12 +128,13 @@ PetscErrorCode BatchCreate(const FormulationOps *ops, PetscInt n, Body bodies[],
   b->n        = n;
   b->w        = ops->lanes ? BatchWidth_Private(n) : 1;
   b->ngroup   = (n + b->w - 1) / b->w;
+  b->lanes    = b->w == 1 ? n : 8 * ((n + 7) / 8);
   b->bad_lane = -1;
   PetscCall(PetscMalloc1(n, &b->domain));
   for (PetscInt d = 0; d < n; d++) b->domain[d] = (Domain){bodies[d], b, d};
   PetscCall(PetscCalloc1(n * LEDGER_SIZE, &b->ledger));
   PetscCall((*ops->setup)(b));
-  if (b->nu) PetscCall(PetscCalloc1(b->ngroup * b->w * b->nu, &b->du));
+  if (b->nu) PetscCall(SIMDCalloc((size_t)b->lanes * b->nu, &b->du));
   PetscFunctionReturn(0);
 }
 
@@ -145,8 +145,8 @@ PetscErrorCode BatchDestroy(Batch *batch)
   PetscFunctionBeginUser;
   if (!b) PetscFunctionReturn(0);
   if (b->ops->destroy) PetscCall((*b->ops->destroy)(b));
-  PetscCall(PetscFree(b->du));
-  PetscCall(PetscFree(b->force));
+  PetscCall(SIMDFree(&b->du));
+  PetscCall(SIMDFree(&b->force));
   PetscCall(PetscFree(b->ledger));
   PetscCall(PetscFree(b->domain));
   PetscCall(PetscFree(*batch));

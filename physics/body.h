@@ -60,7 +60,8 @@ struct _p_Batch {
   PetscReal             eta, alpha;
   FrameKind             frame;
   PetscBool             conserve;
-  PetscInt              n, w, ngroup;   /* domains; lanes of a group (1, 8 or 16); groups: ngroup * w >= n, the rest is padding */
+  PetscInt              n, w, ngroup;   /* domains; lanes of a group (1, 8 or 16, the last may have 8 instead of 16); groups */
+  PetscInt              lanes;          /* of all groups: lanes >= n, the rest is padding */
   Domain               *domain;
   PetscInt              nq, nu;         /* positions and velocities of one domain */
   PetscInt              qoff, uoff;     /* where the batch begins in the rank's slice of the model's vectors: [group][dof][lane] */
@@ -73,10 +74,17 @@ struct _p_Batch {
   PetscInt              bad_lane;       /* a domain whose step is not finite or turned inside out, -1: none */
   PetscInt              nindefinite;    /* operators that were not positive definite */
 };
+/* lanes of group g; its first is g * w */
+static inline PetscInt BatchGroupWidth(Batch b, PetscInt g)
+{
+  return PetscMin(b->w, b->lanes - g * b->w);
+}
 /* index of dof i of domain d in an array [group][dof][lane] with `per` dofs */
 static inline PetscInt BatchIndex(Batch b, PetscInt per, PetscInt d, PetscInt i)
 {
-  return ((d / b->w) * per + i) * b->w + d % b->w;
+  const PetscInt first = d / b->w * b->w;
+
+  return first * per + i * BatchGroupWidth(b, d / b->w) + d - first;
 }
 
 /* A formulation works on whole batches. */

@@ -34,7 +34,7 @@ PETSC_EXTERN PetscErrorCode AssemblyGetPattern(Assembly as, PetscInt *nb, const 
 PETSC_EXTERN PetscErrorCode AssemblyTangent(Assembly as, const Elastic *el, const PetscReal *x, PetscInt stride, PetscReal *a, PetscReal *f);
 /* Strain energy of St Venant-Kirchhoff at x. */
 PETSC_EXTERN PetscErrorCode AssemblyEnergy(Assembly as, const Elastic *el, const PetscReal *x, PetscInt stride, PetscReal *energy);
-PETSC_EXTERN PetscErrorCode AssemblySetSIMD(Assembly as, PetscInt width /* 2, 4 or 8; 0: best this processor has */);
+PETSC_EXTERN PetscErrorCode AssemblySetSIMD(Assembly as, PetscInt width /* 2, 4 or 8; 0: SIMDWidth() */);
 /* Deformation gradient F[3 i + j] = dx_i/dX_j at xi of element e (counted through all blocks), Cauchy stress (xx yy zz xy yz zx) of
    either material from it, and von Mises' stress (either may be NULL). For `linear`, F is relative to the placed
    state and only its symmetric part is used. */

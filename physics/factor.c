@@ -7,27 +7,36 @@
   #error "Factor hands PETSc's indices and values to CHOLMOD's int version as they are: PETSc must have 32-bit indices and real scalars"
 #endif
 
-struct _p_Factor {
+/* What follows from the pattern alone: made at the first factorization, shared by all factors of one pattern. */
+typedef struct {
+  PetscInt        references;
   BlockPattern    p;
   cholmod_common  cc;
-  cholmod_sparse *A; /* scalar lower triangle by columns, which is the block upper triangle by rows */
-  cholmod_factor *L; /* symbolic between factorizations: the numbers live in `pack` */
-  FactorPack      pack;
-  Mat             B, F; /* indefinite: the matrix and MUMPS' factor */
-  Vec             v, u; /* its right-hand side and solution */
-  PetscReal      *work, *lanework;
-  PetscInt        width, numeric, indefinite;
+  cholmod_sparse *A; /* scalar lower triangle by columns, which is the block upper triangle by rows; values of the factorization at work */
+  cholmod_factor *L; /* symbolic between factorizations: the numbers live in the factors' `pack` */
+  FactorPack      layout;
+  PetscReal      *work, *lanework; /* of one solve */
   PetscInt64      nonzeros;
+} *Analysis;
+
+struct _p_Factor {
+  Analysis   s;
+  FactorPack pack; /* the layout with values of its own */
+  Mat        B, F; /* indefinite: the matrix and MUMPS' factor */
+  Vec        v, u; /* its right-hand side and solution */
+  PetscInt   width, numeric, indefinite;
   enum { FACTOR_NONE, FACTOR_CHOLESKY, FACTOR_INDEFINITE } state;
 };
 
-#define FactorCheckCholmod(f, what) \
-  PetscCheck((f)->cc.status >= 0, PETSC_COMM_SELF, (f)->cc.status == CHOLMOD_OUT_OF_MEMORY ? PETSC_ERR_MEM : PETSC_ERR_LIB, \
-             "CHOLMOD %s of a matrix of %" PetscInt_FMT " unknowns failed with status %d%s", what, 3 * (f)->p.nb, (f)->cc.status, \
-             (f)->cc.status == CHOLMOD_TOO_LARGE ? ": its factor is too large for 32-bit indices, take a coarser mesh or tear the body" : "")
+#define FactorCheckCholmod(s, what) \
+  PetscCheck((s)->cc.status >= 0, PETSC_COMM_SELF, (s)->cc.status == CHOLMOD_OUT_OF_MEMORY ? PETSC_ERR_MEM : PETSC_ERR_LIB, \
+             "CHOLMOD %s of a matrix of %" PetscInt_FMT " unknowns failed with status %d%s", what, 3 * (s)->p.nb, (s)->cc.status, \
+             (s)->cc.status == CHOLMOD_TOO_LARGE ? ": its factor is too large for 32-bit indices, take a coarser mesh or tear the body" : "")
 
 PetscErrorCode FactorCreate(const BlockPattern *p, Factor *f)
 {
+  Analysis s;
+
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < p->nb; i++) {
     PetscCheck(p->ia[i] < p->ia[i + 1] && p->ja[p->ia[i]] == i, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Block row %" PetscInt_FMT " does not start with its diagonal block", i);
@@ -36,11 +45,24 @@ PetscErrorCode FactorCreate(const BlockPattern *p, Factor *f)
   }
   PetscCheck(p->nb <= (PETSC_MAX_INT - 16) / 9 && p->ia[p->nb] <= (PETSC_MAX_INT - 16) / 9, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Matrix of %" PetscInt_FMT " block rows is too large for 32-bit indices", p->nb);
   PetscCall(PetscNew(f));
-  (*f)->p = *p;
-  cholmod_start(&(*f)->cc);
-  (*f)->cc.print                      = 0;
-  (*f)->cc.final_ll                   = 1; /* L L^T also for the smallest matrix, so that one kernel serves all */
-  (*f)->cc.quick_return_if_not_posdef = 1;
+  PetscCall(PetscNew(&s));
+  (*f)->s       = s;
+  s->references = 1;
+  s->p          = *p;
+  cholmod_start(&s->cc);
+  s->cc.print                      = 0;
+  s->cc.final_ll                   = 1; /* L L^T also for the smallest matrix, so that one kernel serves all */
+  s->cc.quick_return_if_not_posdef = 1;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode FactorCreateLike(Factor like, Factor *f)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscNew(f));
+  (*f)->s     = like->s;
+  (*f)->width = like->width;
+  like->s->references++;
   PetscFunctionReturn(0);
 }
 
@@ -52,17 +74,26 @@ static PetscErrorCode FactorUnmapPack_Private(FactorPack *p)
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode AnalysisDestroy_Private(Analysis *s)
+{
+  PetscFunctionBeginUser;
+  if (--(*s)->references) PetscFunctionReturn(0);
+  cholmod_free_factor(&(*s)->L, &(*s)->cc);
+  cholmod_free_sparse(&(*s)->A, &(*s)->cc);
+  cholmod_finish(&(*s)->cc);
+  PetscCall(PetscFree((*s)->layout.start));
+  PetscCall(PetscFree((*s)->work));
+  PetscCall(SIMDFree(&(*s)->lanework));
+  PetscCall(PetscFree(*s));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode FactorDestroy(Factor *f)
 {
   PetscFunctionBeginUser;
   if (!*f) PetscFunctionReturn(0);
-  cholmod_free_factor(&(*f)->L, &(*f)->cc);
-  cholmod_free_sparse(&(*f)->A, &(*f)->cc);
-  cholmod_finish(&(*f)->cc);
+  PetscCall(AnalysisDestroy_Private(&(*f)->s));
   PetscCall(FactorUnmapPack_Private(&(*f)->pack));
-  PetscCall(PetscFree((*f)->pack.start));
-  PetscCall(PetscFree((*f)->work));
-  PetscCall(PetscFree((*f)->lanework));
   PetscCall(MatDestroy(&(*f)->B));
   PetscCall(MatDestroy(&(*f)->F));
   PetscCall(VecDestroy(&(*f)->v));
@@ -72,10 +103,10 @@ PetscErrorCode FactorDestroy(Factor *f)
 }
 
 /* Fill-reducing order of the nodes: the better of AMD and METIS, on the graph of nodes (9 times smaller than that of dofs, same result). */
-static PetscErrorCode FactorOrder_Private(Factor f, int **perm)
+static PetscErrorCode FactorOrder_Private(Analysis s, int **perm)
 {
-  cholmod_common *cc = &f->cc;
-  cholmod_sparse  G  = {.nrow = f->p.nb, .ncol = f->p.nb, .nzmax = f->p.ia[f->p.nb], .p = (void *)f->p.ia, .i = (void *)f->p.ja, .stype = -1, .itype = CHOLMOD_INT, .xtype = CHOLMOD_PATTERN, .dtype = CHOLMOD_DOUBLE, .sorted = 1, .packed = 1};
+  cholmod_common *cc = &s->cc;
+  cholmod_sparse  G  = {.nrow = s->p.nb, .ncol = s->p.nb, .nzmax = s->p.ia[s->p.nb], .p = (void *)s->p.ia, .i = (void *)s->p.ja, .stype = -1, .itype = CHOLMOD_INT, .xtype = CHOLMOD_PATTERN, .dtype = CHOLMOD_DOUBLE, .sorted = 1, .packed = 1};
   cholmod_factor *L;
 
   PetscFunctionBeginUser;
@@ -84,27 +115,27 @@ static PetscErrorCode FactorOrder_Private(Factor f, int **perm)
   cc->method[0].ordering = CHOLMOD_AMD;
   cc->method[1].ordering = CHOLMOD_METIS;
   L = cholmod_analyze(&G, cc);
-  FactorCheckCholmod(f, "ordering");
-  PetscCall(PetscMalloc1(3 * f->p.nb, perm));
-  for (PetscInt i = 0; i < f->p.nb; i++)
+  FactorCheckCholmod(s, "ordering");
+  PetscCall(PetscMalloc1(3 * s->p.nb, perm));
+  for (PetscInt i = 0; i < s->p.nb; i++)
     for (PetscInt c = 0; c < 3; c++) (*perm)[3 * i + c] = 3 * ((int *)L->Perm)[i] + c;
   cholmod_free_factor(&L, cc);
   PetscFunctionReturn(0);
 }
 
 /* Scalar pattern, order, symbolic factor and the layout of the packed one. */
-static PetscErrorCode FactorAnalyze_Private(Factor f)
+static PetscErrorCode FactorAnalyze_Private(Analysis s)
 {
-  const PetscInt  nb = f->p.nb, n = 3 * nb, nz = 9 * f->p.ia[nb] - 3 * nb, *ia = f->p.ia, *ja = f->p.ja;
-  cholmod_common *cc = &f->cc;
-  FactorPack     *pk = &f->pack;
+  const PetscInt  nb = s->p.nb, n = 3 * nb, nz = 9 * s->p.ia[nb] - 3 * nb, *ia = s->p.ia, *ja = s->p.ja;
+  cholmod_common *cc = &s->cc;
+  FactorPack     *pk = &s->layout;
   int            *perm, *p, *i;
 
   PetscFunctionBeginUser;
-  f->A = cholmod_allocate_sparse(n, n, nz, 1, 1, -1, CHOLMOD_REAL, cc);
-  FactorCheckCholmod(f, "analysis");
-  p    = (int *)f->A->p;
-  i    = (int *)f->A->i;
+  s->A = cholmod_allocate_sparse(n, n, nz, 1, 1, -1, CHOLMOD_REAL, cc);
+  FactorCheckCholmod(s, "analysis");
+  p    = (int *)s->A->p;
+  i    = (int *)s->A->i;
   p[0] = 0;
   for (PetscInt b = 0, q = 0; b < nb; b++) {
     for (PetscInt r = 0; r < 3; r++) {
@@ -114,33 +145,33 @@ static PetscErrorCode FactorAnalyze_Private(Factor f)
       p[3 * b + r + 1] = q;
     }
   }
-  PetscCall(FactorOrder_Private(f, &perm));
+  PetscCall(FactorOrder_Private(s, &perm));
   cc->supernodal         = CHOLMOD_SUPERNODAL;
   cc->nmethods           = 1;
   cc->method[0].ordering = CHOLMOD_GIVEN;
-  f->L                   = cholmod_analyze_p(f->A, perm, NULL, 0, cc);
-  FactorCheckCholmod(f, "analysis");
-  f->nonzeros = (PetscInt64)cc->lnz;
+  s->L                   = cholmod_analyze_p(s->A, perm, NULL, 0, cc);
+  FactorCheckCholmod(s, "analysis");
+  s->nonzeros = (PetscInt64)cc->lnz;
   PetscCall(PetscFree(perm));
 
   pk->n      = n;
-  pk->nsuper = (PetscInt)f->L->nsuper;
-  pk->super  = (int *)f->L->super;
-  pk->rowptr = (int *)f->L->pi;
+  pk->nsuper = (PetscInt)s->L->nsuper;
+  pk->super  = (int *)s->L->super;
+  pk->rowptr = (int *)s->L->pi;
   PetscCall(PetscMalloc1(pk->nsuper + 1, &pk->start));
   pk->start[0] = 0;
-  for (PetscInt s = 0; s < pk->nsuper; s++) {
-    const PetscInt ns = pk->super[s + 1] - pk->super[s], nr = pk->rowptr[s + 1] - pk->rowptr[s], np = FactorPanels_Private(ns);
+  for (PetscInt k = 0; k < pk->nsuper; k++) {
+    const PetscInt ns = pk->super[k + 1] - pk->super[k], nr = pk->rowptr[k + 1] - pk->rowptr[k], np = FactorPanels_Private(ns);
 
     pk->maxrow       = PetscMax(pk->maxrow, nr);
-    pk->start[s + 1] = pk->start[s];
+    pk->start[k + 1] = pk->start[k];
     for (PetscInt j = 0; j < np; j++) {
       const PetscInt w = FactorPanelWidth_Private(ns, np, j);
 
-      pk->start[s + 1] += FactorPanelSize_Private(w, nr - FactorPanelFirst_Private(ns, np, j) - w);
+      pk->start[k + 1] += FactorPanelSize_Private(w, nr - FactorPanelFirst_Private(ns, np, j) - w);
     }
   }
-  PetscCall(PetscMalloc1(n + pk->maxrow + 2 * FACTOR_TILE, &f->work));
+  PetscCall(PetscMalloc1(n + pk->maxrow + 2 * FACTOR_TILE, &s->work));
   PetscFunctionReturn(0);
 }
 
@@ -164,8 +195,8 @@ static PetscErrorCode FactorMapPack_Private(FactorPack *p)
 static PetscErrorCode FactorPack_Private(Factor f, PetscInt *bad)
 {
   FactorPack      *pk = &f->pack;
-  const int       *px = (const int *)f->L->px, *ap = (const int *)f->A->p;
-  const PetscReal *lx = (const PetscReal *)f->L->x, *ax = (const PetscReal *)f->A->x;
+  const int       *px = (const int *)f->s->L->px, *ap = (const int *)f->s->A->p;
+  const PetscReal *lx = (const PetscReal *)f->s->L->x, *ax = (const PetscReal *)f->s->A->x;
 
   PetscFunctionBeginUser;
   *bad = -1;
@@ -206,7 +237,7 @@ static PetscErrorCode FactorPack_Private(Factor f, PetscInt *bad)
 
 static PetscErrorCode FactorSolveIndefinite_Private(Factor f, PetscInt lanes, PetscReal *x)
 {
-  const PetscInt     n = 3 * f->p.nb;
+  const PetscInt     n = 3 * f->s->p.nb;
   PetscScalar       *v;
   const PetscScalar *u;
 
@@ -226,7 +257,7 @@ static PetscErrorCode FactorSolveIndefinite_Private(Factor f, PetscInt lanes, Pe
 /* L D L^T with pivoting. `bad`: where Cholesky stopped, for the message. */
 static PetscErrorCode FactorSetIndefinite_Private(Factor f, const PetscReal *a, PetscInt bad)
 {
-  const PetscInt   n = 3 * f->p.nb;
+  const PetscInt   n = 3 * f->s->p.nb;
   MatFactorInfo    info;
   PetscInt         infog[2];
   PetscBool        singular;
@@ -239,12 +270,12 @@ static PetscErrorCode FactorSetIndefinite_Private(Factor f, const PetscReal *a, 
     PetscCall(MatCreate(PETSC_COMM_SELF, &f->B));
     PetscCall(MatSetSizes(f->B, n, n, n, n));
     PetscCall(MatSetType(f->B, MATSEQSBAIJ));
-    PetscCall(MatSeqSBAIJSetPreallocationCSR(f->B, 3, f->p.ia, f->p.ja, NULL));
+    PetscCall(MatSeqSBAIJSetPreallocationCSR(f->B, 3, f->s->p.ia, f->s->p.ja, NULL));
     PetscCall(VecCreateSeq(PETSC_COMM_SELF, n, &f->v));
     PetscCall(VecDuplicate(f->v, &f->u));
   }
   PetscCall(MatSeqSBAIJGetArray(f->B, &b));
-  PetscCall(PetscArraycpy(b, a, 9 * f->p.ia[f->p.nb]));
+  PetscCall(PetscArraycpy(b, a, 9 * f->s->p.ia[f->s->p.nb]));
   PetscCall(MatSeqSBAIJRestoreArray(f->B, &b));
   PetscCall(MatFactorInfoInitialize(&info));
   for (PetscInt room = 50;; room *= 4) { /* per cent of workspace for delayed pivots: many of them if it is nearly singular */
@@ -266,33 +297,34 @@ static PetscErrorCode FactorSetIndefinite_Private(Factor f, const PetscReal *a, 
     PetscCall(PetscMalloc2(n, &x, n, &y));
     for (PetscInt i = 0; i < n; i++) x[i] = 1 + (PetscReal)((i * 7919u) % 1009u) / 1009;
     cx = x;
-    PetscCall(BlockProduct(&f->p, a, 1, 1, &cx, &y));
+    PetscCall(BlockProduct(&f->s->p, a, 1, 1, &cx, &y));
     PetscCall(FactorSolveIndefinite_Private(f, 1, y));
     for (PetscInt i = 0; i < n; i++) error = PetscAbsReal(y[i] - x[i]) <= error ? error : PetscAbsReal(y[i] - x[i]); /* NaN stays */
     PetscCall(PetscFree2(x, y));
   }
   PetscCheck(!singular && error < 1e-3, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT,
-             "Matrix of %" PetscInt_FMT " nodes is singular (seen at node %" PetscInt_FMT ", direction %" PetscInt_FMT "): is there a body or node without mass, stiffness or support?", f->p.nb, bad / 3, bad % 3);
+             "Matrix of %" PetscInt_FMT " nodes is singular (seen at node %" PetscInt_FMT ", direction %" PetscInt_FMT "): is there a body or node without mass, stiffness or support?", f->s->p.nb, bad / 3, bad % 3);
   PetscFunctionReturn(0);
 }
 
 PetscErrorCode FactorSetValues(Factor f, const PetscReal *a, PetscBool *definite)
 {
-  const PetscInt *ia = f->p.ia;
-  PetscReal      *ax, zero[3] = {0, 0, 0};
+  const PetscInt *ia = f->s->p.ia;
+  PetscReal      *ax, *val, zero[3] = {0, 0, 0};
   PetscInt        bad = 0;
+  size_t          bytes;
 
   PetscFunctionBeginUser;
-  if (!f->L && f->p.nb) PetscCall(FactorAnalyze_Private(f));
+  if (!f->s->L && f->s->p.nb) PetscCall(FactorAnalyze_Private(f->s));
   if (definite) *definite = PETSC_TRUE;
   f->state = FACTOR_NONE;
   f->numeric++;
-  if (!f->p.nb) {
+  if (!f->s->p.nb) {
     f->state = FACTOR_CHOLESKY;
     PetscFunctionReturn(0);
   }
-  ax = (PetscReal *)f->A->x;
-  for (PetscInt b = 0; b < f->p.nb; b++) {
+  ax = (PetscReal *)f->s->A->x;
+  for (PetscInt b = 0; b < f->s->p.nb; b++) {
     for (PetscInt r = 0; r < 3; r++) {
       const PetscReal *v = a + 9 * ia[b] + r;
 
@@ -309,16 +341,21 @@ PetscErrorCode FactorSetValues(Factor f, const PetscReal *a, PetscBool *definite
       }
     }
   }
-  PetscCheck(zero[0] + zero[1] + zero[2] == 0, PETSC_COMM_SELF, PETSC_ERR_FP, "Matrix of %" PetscInt_FMT " nodes to be factored has values that are not finite", f->p.nb);
+  PetscCheck(zero[0] + zero[1] + zero[2] == 0, PETSC_COMM_SELF, PETSC_ERR_FP, "Matrix of %" PetscInt_FMT " nodes to be factored has values that are not finite", f->s->p.nb);
 
-  cholmod_factorize(f->A, f->L, &f->cc);
-  FactorCheckCholmod(f, "factorization");
-  f->pack.perm = (int *)f->L->Perm;
-  f->pack.row  = (int *)f->L->s;
-  if (f->cc.status == CHOLMOD_OK && f->L->minor == f->L->n) PetscCall(FactorPack_Private(f, &bad));
-  else bad = f->pack.perm[PetscMin((PetscInt)f->L->minor, f->pack.n - 1)];
-  cholmod_change_factor(CHOLMOD_PATTERN, 1, 1, 1, 1, f->L, &f->cc); /* the numbers are packed: give CHOLMOD's copy back */
-  FactorCheckCholmod(f, "factorization");
+  cholmod_factorize(f->s->A, f->s->L, &f->s->cc);
+  FactorCheckCholmod(f->s, "factorization");
+  val                  = f->pack.val;
+  bytes                = f->pack.bytes;
+  f->s->layout.perm    = (int *)f->s->L->Perm;
+  f->s->layout.row     = (int *)f->s->L->s;
+  f->pack              = f->s->layout;
+  f->pack.val          = val;
+  f->pack.bytes        = bytes;
+  if (f->s->cc.status == CHOLMOD_OK && f->s->L->minor == f->s->L->n) PetscCall(FactorPack_Private(f, &bad));
+  else bad = f->pack.perm[PetscMin((PetscInt)f->s->L->minor, f->pack.n - 1)];
+  cholmod_change_factor(CHOLMOD_PATTERN, 1, 1, 1, 1, f->s->L, &f->s->cc); /* the numbers are packed: give CHOLMOD's copy back */
+  FactorCheckCholmod(f->s, "factorization");
   if (bad < 0) {
     f->state = FACTOR_CHOLESKY;
     PetscFunctionReturn(0);
@@ -336,14 +373,14 @@ PetscErrorCode FactorSolve(Factor f, PetscInt lanes, PetscReal *x)
   PetscFunctionBeginUser;
   PetscCheck(f->state != FACTOR_NONE, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "FactorSetValues must succeed before FactorSolve");
   PetscCheck(lanes == 1 || (lanes >= 0 && lanes % 8 == 0), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Number of lanes %" PetscInt_FMT " is not 1 nor a multiple of 8", lanes);
-  if (!f->p.nb || !lanes) PetscFunctionReturn(0);
+  if (!f->s->p.nb || !lanes) PetscFunctionReturn(0);
   if (f->state == FACTOR_INDEFINITE) PetscCall(FactorSolveIndefinite_Private(f, lanes, x));
-  else if (lanes == 1) FactorSolveOne_Private(&f->pack, f->width, x, f->work);
+  else if (lanes == 1) FactorSolveOne_Private(&f->pack, f->width, x, f->s->work);
   else {
-    if (!f->lanework) PetscCall(PetscMalloc1((size_t)f->pack.n * FACTOR_LANES, &f->lanework)); /* lanes go 16 at a time, so this serves any number */
-    FactorSolveLanes_Private(&f->pack, f->width, lanes, x, f->lanework);
+    if (!f->s->lanework) PetscCall(SIMDCalloc((size_t)f->pack.n * FACTOR_LANES, &f->s->lanework)); /* lanes go 16 at a time, so this serves any number */
+    FactorSolveLanes_Private(&f->pack, f->width, lanes, x, f->s->lanework);
   }
-  PetscCall(PetscLogFlops(4.0 * (PetscLogDouble)f->nonzeros * lanes));
+  PetscCall(PetscLogFlops(4.0 * (PetscLogDouble)f->s->nonzeros * lanes));
   PetscFunctionReturn(0);
 }
 
@@ -358,7 +395,7 @@ PetscErrorCode FactorSetSIMD(Factor f, PetscInt width)
 PetscErrorCode FactorGetInfo(Factor f, PetscInt64 *nonzeros, PetscInt *numeric, PetscInt *indefinite)
 {
   PetscFunctionBeginUser;
-  if (nonzeros) *nonzeros = f->nonzeros;
+  if (nonzeros) *nonzeros = f->s->nonzeros;
   if (numeric) *numeric = f->numeric;
   if (indefinite) *indefinite = f->indefinite;
   PetscFunctionReturn(0);

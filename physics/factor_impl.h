@@ -1,6 +1,7 @@
 /* Private to physics/factor*.c and block_product.c: the packed triangular factor and its kernels. */
 #pragma once
 #include "factor.h"
+#include "simd.h"
 
 #define FACTOR_PANEL 4 /* columns that a kernel takes at once */
 #define FACTOR_TILE  8 /* rows of a tile */
@@ -25,15 +26,11 @@ static inline PetscInt FactorPanelWidth_Private(PetscInt ns, PetscInt np, PetscI
 static inline PetscInt FactorDiagonalSize_Private(PetscInt w) { return w > 2 ? 16 : 8; }
 static inline PetscInt FactorPanelSize_Private(PetscInt w, PetscInt m) { return FactorDiagonalSize_Private(w) + w * ((m + FACTOR_TILE - 1) / FACTOR_TILE) * FACTOR_TILE; }
 
-/* Doubles per vector: what this processor has, or less if asked for. */
+/* Doubles per vector: what kernels are to use, or less if asked for. */
 static inline PetscInt FactorWidth_Private(PetscInt width)
 {
-  PetscInt best = 2;
+  const PetscInt best = SIMDWidth();
 
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) best = 8;
-  else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) best = 4;
-#endif
   return width && width < best ? width : best;
 }
 
@@ -42,3 +39,4 @@ PETSC_INTERN void FactorSolveOne_Private(const FactorPack *p, PetscInt width, Pe
 /* x[dof][lane], in place; work: n * FACTOR_LANES. */
 PETSC_INTERN void FactorSolveLanes_Private(const FactorPack *p, PetscInt width, PetscInt lanes, PetscReal *x, PetscReal *work);
 PETSC_INTERN PetscErrorCode BlockProduct_Private(const BlockPattern *p, const PetscReal *a, PetscInt width, PetscInt lanes, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[]);
+PETSC_INTERN PetscErrorCode BlockProductForms_Private(const BlockPattern *p, const PetscReal *a, PetscInt width, PetscInt lanes, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[], PetscInt nform, const PetscReal *const z[], PetscReal *const form[]);

@@ -1,4 +1,5 @@
 #include "model.h"
+#include "simd.h"
 
 PetscErrorCode ModelCreate(MPI_Comm comm, Model *model)
 {
@@ -29,6 +30,8 @@ PetscErrorCode ModelDestroy(Model *model)
   PetscCall(PetscFree(m->part));
   PetscCall(VecDestroy(&m->q));
   PetscCall(VecDestroy(&m->u));
+  PetscCall(SIMDFree(&m->qarray));
+  PetscCall(SIMDFree(&m->uarray));
   PetscCall(PetscFree(*model));
   PetscFunctionReturn(0);
 }
@@ -109,8 +112,8 @@ PetscErrorCode ModelSetUp(Model model)
     PetscCall(BatchCreate(ops, j - i, &order[i], &batch));
     batch->qoff = nq;
     batch->uoff = nu;
-    nq += batch->ngroup * batch->w * batch->nq;
-    nu += batch->ngroup * batch->w * batch->nu;
+    nq += (batch->lanes * batch->nq + 7) / 8 * 8; /* each batch begins at a cache line */
+    nu += (batch->lanes * batch->nu + 7) / 8 * 8;
     sizes[0] += batch->n;
     sizes[1] += batch->n * batch->nu;
     ModelPush_Private(model->batch, model->nbatch, batch);
@@ -124,13 +127,15 @@ PetscErrorCode ModelSetUp(Model model)
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sizes, 2, MPIU_INT, MPI_SUM, model->comm));
   model->nglobal = sizes[0];
   model->ndof    = sizes[1];
-  PetscCall(VecCreateMPI(model->comm, nq, PETSC_DETERMINE, &model->q));
-  PetscCall(VecCreateMPI(model->comm, nu, PETSC_DETERMINE, &model->u));
+  PetscCall(SIMDCalloc(nq, &model->qarray));
+  PetscCall(SIMDCalloc(nu, &model->uarray));
+  PetscCall(VecCreateMPIWithArray(model->comm, 1, nq, PETSC_DETERMINE, model->qarray, &model->q));
+  PetscCall(VecCreateMPIWithArray(model->comm, 1, nu, PETSC_DETERMINE, model->uarray, &model->u));
   PetscCall(ModelOpen(model));
   for (PetscInt i = 0; i < model->nbatch; i++) {
     Batch batch = model->batch[i];
 
-    for (PetscInt d = 0; d < batch->ngroup * batch->w; d++) PetscCall((*batch->ops->start)(batch, d, d < batch->n ? batch->domain[d].body : NULL));
+    for (PetscInt d = 0; d < batch->lanes; d++) PetscCall((*batch->ops->start)(batch, d, d < batch->n ? batch->domain[d].body : NULL));
   }
   PetscCall(ModelClose(model));
   PetscFunctionReturn(0);
@@ -166,7 +171,7 @@ PetscErrorCode ModelAddForce(Model model, const char name[], PetscInt body, cons
   PetscFunctionBeginUser;
   PetscCall(PetscStrallocpy(name, &f.name));
   PetscCall(PetscArraycpy(f.direction, direction, 3));
-  if (!batch->force) PetscCall(PetscCalloc1(batch->ngroup * batch->w * batch->nu, &batch->force));
+  if (!batch->force) PetscCall(SIMDCalloc((size_t)batch->lanes * batch->nu, &batch->force));
   ModelPush_Private(model->force, model->nforce, f);
   PetscFunctionReturn(0);
 }
@@ -185,7 +190,7 @@ PetscErrorCode ModelLoads(Model model, Stage *stage)
   for (PetscInt i = 0; i < model->nbatch; i++) {
     Batch b = model->batch[i];
 
-    if (b->force) PetscCall(PetscArrayzero(b->force, b->ngroup * b->w * b->nu));
+    if (b->force) PetscCall(PetscArrayzero(b->force, b->lanes * b->nu));
   }
   for (PetscInt i = 0; i < model->nforce; i++) {
     PointForce *p = &model->force[i];

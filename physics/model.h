@@ -22,6 +22,7 @@ struct _p_Model {
   PetscInt    nbatch;
   Batch      *batch;
   Vec         q, u;
+  PetscReal  *qarray, *uarray;      /* their numbers */
   PetscInt    nforce;
   PointForce *force;
   Function    gravity[3];           /* NULL: none */

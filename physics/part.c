@@ -89,6 +89,7 @@ PetscErrorCode PartDestroy(Part *part)
   PetscFunctionBeginUser;
   if (!p) PetscFunctionReturn(0);
   for (PetscInt i = 0; i < p->nfactor; i++) PetscCall(FactorDestroy(&p->factors[i].factor));
+  PetscCall(FactorDestroy(&p->like));
   PetscCall(MatDestroy(&p->K0));
   PetscCall(AssemblyDestroy(&p->assembly));
   PetscCall(SurfaceDestroy(&p->surface));
@@ -136,6 +137,15 @@ PetscErrorCode PartShift(Part part, PetscReal sm, PetscReal sk, const PetscReal 
   PetscFunctionReturn(0);
 }
 
+PetscErrorCode PartCreateFactor(Part part, Factor *factor)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PartSetUpElastic(part));
+  if (!part->like) PetscCall(FactorCreate(&part->pattern, &part->like));
+  PetscCall(FactorCreateLike(part->like, factor));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode PartGetFactor(Part part, PetscReal sm, PetscReal sk, Factor *factor)
 {
   PetscReal *k, *a;
@@ -156,7 +166,7 @@ PetscErrorCode PartGetFactor(Part part, PetscReal sm, PetscReal sk, Factor *fact
   PetscCall(MatSeqSBAIJGetArray(part->K0, &k));
   PetscCall(PartShift(part, sm, sk, k, a));
   PetscCall(MatSeqSBAIJRestoreArray(part->K0, &k));
-  PetscCall(FactorCreate(&part->pattern, factor));
+  PetscCall(PartCreateFactor(part, factor));
   PetscCall(FactorSetValues(*factor, a, &definite));
   PetscCall(PetscFree(a));
   part->factors[part->nfactor].sm       = sm;

@@ -30,6 +30,7 @@ struct _p_Part {
   Assembly     assembly;   /* these from PartSetUpElastic() on */
   BlockPattern pattern;
   Mat          K0;         /* tangent stiffness of the undeformed part, MATSEQSBAIJ */
+  Factor       like;       /* without values: all factors of the part share its analysis */
   PetscInt     nfactor, capacity;
   struct _PartFactor {
     PetscReal sm, sk;
@@ -43,6 +44,8 @@ struct _p_Part {
 PETSC_EXTERN PetscErrorCode PartCreate(const char name[], Mesh mesh, const Material *material, Part *part);
 PETSC_EXTERN PetscErrorCode PartDestroy(Part *part);
 PETSC_EXTERN PetscErrorCode PartSetUpElastic(Part part);
+/* A factor for operators of the part's pattern that change; the caller destroys it. */
+PETSC_EXTERN PetscErrorCode PartCreateFactor(Part part, Factor *factor);
 /* Factor of sm M + sk K0, made once for each pair. */
 PETSC_EXTERN PetscErrorCode PartGetFactor(Part part, PetscReal sm, PetscReal sk, Factor *factor);
 PETSC_EXTERN PetscErrorCode PartGetSurface(Part part, Surface *surface);

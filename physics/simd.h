@@ -1,9 +1,14 @@
-/* One portable binary: hot functions are compiled for several processors and chosen when the program is loaded. */
+/* One portable binary: hot functions are compiled for several processors (a file of kernels is included once for each width of
+   vectors) and chosen at run time. A vector type wider than the hardware is several times slower than none. */
 #pragma once
-/* Sanitizers start after the loader's choice, so they get the plain version only. */
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
-#define ASHLAR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define ASHLAR_CLONES
-#endif
-#define ASHLAR_INLINE static inline __attribute__((always_inline))
+#include <petscsys.h>
+
+/* Doubles per vector that kernels are to use: 2 (SSE2, or whatever the processor has if it is no x86), 4 (AVX2 and FMA) or 8 (AVX-512). */
+PETSC_EXTERN PetscInt SIMDWidth(void);
+/* Does this processor, and this build, have vectors of so many doubles? */
+PETSC_EXTERN PetscBool SIMDHas(PetscInt width);
+/* 2, 4 or 8, no more than the processor has; 0: the best it has. Sums may then differ by round-off. For measuring. */
+PETSC_EXTERN PetscErrorCode SIMDSetWidth(PetscInt width);
+/* n zeros in memory that starts at a cache line: a vector that lies across two costs twice. */
+PETSC_EXTERN PetscErrorCode SIMDCalloc(size_t n, PetscReal **array);
+PETSC_EXTERN PetscErrorCode SIMDFree(PetscReal **array);

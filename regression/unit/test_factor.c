@@ -468,6 +468,28 @@ static void test_product(void **state)
           OK(BlockProduct_Private(&q.p, q.a, widths[w], s, ncol, cx, z));
           for (int c = 0; c < ncol; c++) assert_memory_equal(y[c], z[c], bytes);
         }
+        { /* forms beside products: x.K x, and the products as they were */
+          PetscReal  value[2][40];
+          PetscReal *form[2] = {value[0], value[1]};
+
+          memset(value, 0xff, sizeof(value));
+          OK(BlockProductForms_Private(&q.p, q.a, widths[w], s, 2, cx, z, 2, &cx[2], form));
+          for (int c = 0; c < 2; c++) assert_memory_equal(y[c], z[c], bytes);
+          for (int c = 0; c < 2; c++) {
+            for (PetscInt l = 0; l < s; l++) {
+              PetscReal dot = 0, size = 0;
+
+              for (PetscInt i = 0; i < n; i++) {
+                dot += x[2 + c][i * s + l] * y[2 + c][i * s + l];
+                size += PetscAbsReal(x[2 + c][i * s + l] * y[2 + c][i * s + l]);
+              }
+              assert_true(PetscAbsReal(value[c][l] - dot) <= 1e-13 * size);
+            }
+          }
+          memset(value, 0xff, sizeof(value));
+          OK(BlockProductForms_Private(&q.p, q.a, widths[w], s, 0, NULL, NULL, 1, &cx[2], form));
+          assert_true(value[0][0] == value[0][0]);
+        }
       }
     }
     for (int c = 0; c < 4; c++) {
@@ -477,6 +499,49 @@ static void test_product(void **state)
     OK(PetscFree2(u, v));
     OK(ProblemDestroy(&q));
   }
+}
+
+/* Factors of one pattern share their analysis, and nothing else */
+static void test_like(void **state)
+{
+  Problem    q;
+  Factor     f[3];
+  PetscReal *b, *a, *x;
+  PetscInt   n;
+
+  (void)state;
+  OK(ProblemCreate((PetscInt[]){4, 3, 5}, PETSC_FALSE, 0.1, 61, &q));
+  n = 3 * q.p.nb;
+  b = RandomArray(n, 67);
+  OK(PetscMalloc2(9 * q.ia[q.p.nb], &a, n, &x));
+  OK(FactorCreate(&q.p, &f[0]));
+  for (int k = 1; k < 3; k++) OK(FactorCreateLike(f[0], &f[k]));
+  OK(FactorDestroy(&f[0])); /* never given values: the others make the analysis */
+  for (int k = 1; k < 3; k++) {
+    for (PetscInt i = 0; i < 9 * q.ia[q.p.nb]; i++) a[i] = k * q.a[i];
+    OK(FactorSetValues(f[k], a, NULL));
+  }
+  OK(FactorCreateLike(f[1], &f[0]));
+  for (PetscInt i = 0; i < 9 * q.ia[q.p.nb]; i++) a[i] = 4 * q.a[i];
+  OK(FactorSetValues(f[0], a, NULL));
+  for (int k = 0; k < 3; k++) {
+    const PetscReal *cx = x;
+    PetscReal       *y;
+
+    OK(PetscMalloc1(n, &y));
+    OK(PetscArraycpy(x, b, n));
+    OK(FactorSolve(f[k], 1, x));
+    OK(BlockProduct(&q.p, q.a, 1, 1, &cx, &y));
+    for (PetscInt i = 0; i < n; i++) y[i] *= k ? k : 4;
+    assert_true(Difference(n, y, b) < 1e-12);
+    OK(PetscFree(y));
+    if (k == 0) OK(FactorDestroy(&f[0]));
+  }
+  OK(FactorDestroy(&f[2]));
+  OK(FactorDestroy(&f[1]));
+  OK(PetscFree(b));
+  OK(PetscFree2(a, x));
+  OK(ProblemDestroy(&q));
 }
 
 static void test_wrong_arguments(void **state)
@@ -508,7 +573,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(test_small_dense),         cmocka_unit_test(test_mid_residual_and_lanes), cmocka_unit_test(test_lanes_independent),
     cmocka_unit_test(test_indefinite_and_back), cmocka_unit_test(test_refactor),               cmocka_unit_test(test_one_block),
     cmocka_unit_test(test_singular),            cmocka_unit_test(test_scaling),                cmocka_unit_test(test_product),
-    cmocka_unit_test(test_wrong_arguments),
+    cmocka_unit_test(test_wrong_arguments),     cmocka_unit_test(test_like),
   };
   int failed;
 
