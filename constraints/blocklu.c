@@ -1,6 +1,5 @@
 #include "blocklu.h"
 #include "cone.h"
-#include "physics/simd.h"
 #include <suitesparse/amd.h>
 
 struct _p_BlockLU {
@@ -191,7 +190,7 @@ static inline PetscBool Invert_Private(const PetscReal *a, PetscReal *d)
 }
 
 /* acc_j -= L U_j for the n blocks of one row of U; L by columns */
-ASHLAR_INLINE void Update_Private(const PetscReal *l, PetscInt n, const PetscInt *restrict col, const PetscReal *restrict u, PetscReal *restrict acc)
+FOUR_INLINE void Update_Private(const PetscReal *l, PetscInt n, const PetscInt *restrict col, const PetscReal *restrict u, PetscReal *restrict acc)
 {
   const PetscReal l00 = l[0], l10 = l[1], l20 = l[2], l01 = l[4], l11 = l[5], l21 = l[6], l02 = l[8], l12 = l[9], l22 = l[10];
 
@@ -205,7 +204,7 @@ ASHLAR_INLINE void Update_Private(const PetscReal *l, PetscInt n, const PetscInt
   }
 }
 
-ASHLAR_CLONES static PetscBool Factor_Private(BlockLU lu, BlockLURow row, void *ctx)
+FOUR_CLONES static PetscBool Factor_Private(BlockLU lu, BlockLURow row, void *ctx)
 {
   PetscReal *acc = lu->acc;
   const Four zero = {0, 0, 0, 0};
@@ -254,7 +253,7 @@ PetscErrorCode BlockLUFactor(BlockLU lu, BlockLURow row, void *ctx, PetscBool *o
   PetscFunctionReturn(0);
 }
 
-ASHLAR_CLONES void BlockLUSolve(BlockLU lu, PetscReal *x)
+FOUR_CLONES void BlockLUSolve(BlockLU lu, PetscReal *x)
 {
   PetscReal *y = lu->y;
 

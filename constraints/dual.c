@@ -12,6 +12,7 @@ PetscErrorCode DualCreate(MPI_Comm comm, Dual *dual)
   PetscCallMPI(MPI_Comm_size(comm, &d->size));
   d->island_limit = 20000;
   PetscCall(SystemCreate(&d->system));
+  d->system->comm = comm;
   PetscCall(NlgsCreate(&d->nlgs));
   PetscCall(NewtonCreate(&d->newton));
   PetscCallMPI(MPI_Type_contiguous(3, MPIU_REAL, &d->block));
@@ -96,8 +97,8 @@ PetscErrorCode DualSetProblem(Dual d, PetscInt n, const PetscInt ptr[], const Pe
   if (!d->matfree) PetscCall(NlgsSetUp(d->nlgs, s));
   PetscCall(NewtonReset(d->newton));
   all = s->n + s->nghost;
-  if (all > d->rucapacity || !d->r) {
-    const PetscInt c = d->rucapacity = all + all / 2;
+  if (all > d->rucapacity || !d->rucapacity) {
+    const PetscInt c = d->rucapacity = all + all / 2 + 1;
 
     PetscCall(PetscFree5(d->r, d->u, d->cr, d->cu, d->best));
     PetscCall(PetscCalloc5(3 * c + 1, &d->r, 3 * c + 1, &d->u, 3 * c + 1, &d->cr, 3 * c + 1, &d->cu, 3 * c + 1, &d->best));

@@ -266,7 +266,6 @@ static PetscErrorCode Shared_Private(Dual d, PetscInt first, PetscInt n, const P
   PetscCall(SystemReserve(s, n, ptr[n]));
   s->nghost   = nghost;
   s->shared   = PETSC_TRUE;
-  s->comm     = d->comm;
   s->ctx      = d;
   s->exchange = Exchange_Private;
   PetscCall(PetscMalloc1(n + nghost, &rows));

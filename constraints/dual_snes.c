@@ -243,25 +243,31 @@ static PetscErrorCode DualMakeVectors_Private(Dual d, PetscInt n)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode DualMakeSNES_Private(Dual d)
+/* Only systems that are shared or known by products need a linear solver of PETSc's; options of it are read in any case. */
+static PetscErrorCode DualMakeKSP_Private(Dual d)
 {
-  static const char *const bad[] = {SNESMS, SNESKSPONLY, SNESKSPTRANSPOSEONLY, SNESSHELL, SNESPATCH, SNESNASM, SNESASPIN, SNESFAS, SNESPYTHON, NULL};
-  System                   s     = d->system;
-  int                      grow;
-  PetscBool                vi, newton;
-  SNESType                 type;
+  KSP ksp;
 
   PetscFunctionBegin;
-  /* Types of ours work in vectors of any sufficient length; PETSc's need their exact one, and cannot change it. */
-  grow = !d->snes || s->n > d->snes_n || (!d->own && s->n != d->snes_n);
-  if (d->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &grow, 1, MPI_INT, MPI_MAX, d->comm));
-  if (!grow && (d->own || !d->W)) PetscFunctionReturn(0);
-  if (d->snes && d->own) {
-    PetscCall(SNESReset(d->snes));
-    PetscCall(DualMakeVectors_Private(d, s->n + s->n / 2));
-    PetscCall(SNESSetFunction(d->snes, d->f, DualFunction_Private, d));
-    PetscFunctionReturn(0);
-  }
+  PetscCall(SNESGetKSP(d->snes, &ksp));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPGMRESSetRestart(ksp, 100));
+  PetscCall(KSPSetTolerances(ksp, 1e-6, PETSC_DEFAULT, PETSC_DEFAULT, 1000));
+  PetscCall(KSPSetFromOptions(ksp));
+  d->newton->ksp = ksp;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode DualCreateSNES_Private(Dual d)
+{
+  static const char *const bad[] = {SNESMS, SNESKSPONLY, SNESKSPTRANSPOSEONLY, SNESSHELL, SNESPATCH, SNESNASM, SNESASPIN, SNESFAS, SNESPYTHON, NULL};
+  static const char        able[] = "auto, nlgs, proxnewton, conic, newtonls, anderson, ngmres, ncg, nrichardson or qn";
+  System                   s     = d->system;
+  PetscBool                vi, newton, known;
+  SNESType                 type;
+  char                     name[64] = "auto";
+
+  PetscFunctionBegin;
   d->newton->ksp = NULL;
   PetscCall(SNESDestroy(&d->snes));
   PetscCall(MatDestroy(&d->W));
@@ -270,12 +276,20 @@ PetscErrorCode DualMakeSNES_Private(Dual d)
   PetscCall(SNESCreate(d->comm, &d->snes));
   PetscCall(SNESSetType(d->snes, "auto"));
   PetscCall(SNESSetFunction(d->snes, d->f, DualFunction_Private, d));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-snes_type", name, sizeof(name), NULL));
+  {
+    PetscErrorCode (*create)(SNES);
+
+    PetscCall(PetscFunctionListFind(SNESList, name, &create));
+    known = create ? PETSC_TRUE : PETSC_FALSE;
+  }
+  PetscCheck(known, d->comm, PETSC_ERR_USER_INPUT, "snes_type: there is no '%s'; take %s", name, able);
   PetscCall(SNESSetFromOptions(d->snes));
   PetscCall(SNESGetType(d->snes, &type));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)d->snes, &d->own, "auto", "nlgs", "proxnewton", "conic", ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)d->snes, &vi, SNESVINEWTONRSLS, SNESVINEWTONSSLS, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)d->snes, &newton, SNESNEWTONLS, SNESNEWTONTR, SNESNEWTONTRDC, ""));
-  for (PetscInt i = 0; bad[i]; i++) PetscCheck(strcmp(type, bad[i]), d->comm, PETSC_ERR_USER_INPUT, "snes_type: '%s' cannot solve contact problems; take auto, nlgs, proxnewton, conic, newtonls, anderson, ngmres, ncg, nrichardson or qn", type);
+  for (PetscInt i = 0; bad[i]; i++) PetscCheck(strcmp(type, bad[i]), d->comm, PETSC_ERR_USER_INPUT, "snes_type: '%s' cannot solve contact problems; take %s", type, able);
   if (vi || newton) {
     PetscCheck(!d->matfree && !s->shared, d->comm, PETSC_ERR_USER_INPUT, "snes_type: '%s' needs W as blocks on one rank: take -dual_mat_type explicit and a larger -dual_island_limit, or type auto", type);
   }
@@ -293,20 +307,29 @@ PetscErrorCode DualMakeSNES_Private(Dual d)
     PetscCall(DualMakeW_Private(d, MATBAIJ, &d->W));
     PetscCall(MatDuplicate(d->W, MAT_DO_NOT_COPY_VALUES, &d->J));
     PetscCall(SNESSetJacobian(d->snes, d->J, d->J, DualJacobian_Private, d));
-  } else if (d->own && (s->shared || d->matfree)) {
-    KSP ksp;
-
-    PetscCall(SNESGetKSP(d->snes, &ksp));
-    PetscCall(KSPSetType(ksp, KSPGMRES));
-    PetscCall(KSPGMRESSetRestart(ksp, 100));
-    PetscCall(KSPSetTolerances(ksp, 1e-6, PETSC_DEFAULT, PETSC_DEFAULT, 1000));
-    PetscCall(KSPSetFromOptions(ksp));
-    d->newton->ksp = ksp;
   }
   /* after SetFromOptions: some types bring tests of their own */
   PetscCall(SNESSetConvergenceTest(d->snes, DualConverged_Private, d, NULL));
   for (PetscInt i = 0; i < d->snes->numbermonitors; i++)
     if (d->snes->monitor[i] == (PetscErrorCode(*)(SNES, PetscInt, PetscReal, void *))SNESMonitorDefault) d->snes->monitor[i] = (PetscErrorCode(*)(SNES, PetscInt, PetscReal, void *))DualMonitor_Private;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DualMakeSNES_Private(Dual d)
+{
+  System s = d->system;
+  int    grow;
+
+  PetscFunctionBegin;
+  /* Types of ours work in vectors of any sufficient length; PETSc's need their exact one, and cannot change it. Those with matrices are made anew. */
+  grow = !d->snes || s->n > d->snes_n || (!d->own && (s->n != d->snes_n || d->W));
+  if (d->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &grow, 1, MPI_INT, MPI_MAX, d->comm));
+  if (grow && d->snes && d->own) {
+    PetscCall(SNESReset(d->snes));
+    PetscCall(DualMakeVectors_Private(d, s->n + s->n / 2));
+    PetscCall(SNESSetFunction(d->snes, d->f, DualFunction_Private, d));
+  } else if (grow) PetscCall(DualCreateSNES_Private(d));
+  if (d->own && !d->newton->ksp && (s->shared || d->matfree)) PetscCall(DualMakeKSP_Private(d));
   PetscFunctionReturn(0);
 }
 

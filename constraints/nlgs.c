@@ -1,7 +1,6 @@
 /* nlgs: nonlinear Gauss-Seidel, block after block with the exact solution of the one-contact problem. */
 #include "dual_impl.h"
 #include "cone.h"
-#include "physics/simd.h"
 #include <petsc/private/snesimpl.h>
 
 struct _p_Nlgs {
@@ -72,7 +71,7 @@ PetscErrorCode NlgsSetUp(Nlgs g, System s)
   PetscFunctionReturn(0);
 }
 
-ASHLAR_INLINE void Block_Private(Nlgs g, System s, PetscInt i, const PetscReal b[3], const PetscReal old[3], PetscReal z[3])
+FOUR_INLINE void Block_Private(Nlgs g, System s, PetscInt i, const PetscReal b[3], const PetscReal old[3], PetscReal z[3])
 {
   const PetscReal *v = g->inverse + 9 * i;
 
@@ -94,7 +93,7 @@ ASHLAR_INLINE void Block_Private(Nlgs g, System s, PetscInt i, const PetscReal b
 }
 
 /* Blocks order[0 .. n - 1], or 0 .. n - 1 */
-ASHLAR_CLONES static void Sweep_Private(Nlgs g, System s, PetscInt n, const PetscInt order[], PetscBool backwards, PetscReal omega, PetscReal *r, PetscReal *change, PetscReal *size)
+FOUR_CLONES static void Sweep_Private(Nlgs g, System s, PetscInt n, const PetscInt order[], PetscBool backwards, PetscReal omega, PetscReal *r, PetscReal *change, PetscReal *size)
 {
   PetscReal sum = 0, all = 0;
 

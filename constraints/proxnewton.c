@@ -42,8 +42,8 @@ PetscErrorCode NewtonReserve(Newton w, System s)
 
   PetscFunctionBeginUser;
   w->system = s;
-  if (all > w->capacity || !w->m) {
-    const PetscInt c = w->capacity = all + all / 2;
+  if (all > w->capacity || !w->capacity) {
+    const PetscInt c = w->capacity = all + all / 2 + 1;
 
     PetscCall(PetscFree5(w->ua, w->rk, w->best, w->x, w->f));
     PetscCall(PetscFree6(w->m, w->dd, w->z, w->h, w->state, w->inverse));

@@ -1,6 +1,5 @@
 #include "system.h"
 #include "cone.h"
-#include "physics/simd.h"
 
 PetscErrorCode SystemCreate(System *s)
 {
@@ -27,15 +26,15 @@ PetscErrorCode SystemReserve(System s, PetscInt n, PetscInt nnz)
 {
   PetscFunctionBeginUser;
   s->n = n;
-  if (n > s->capacity) {
-    s->capacity = n + n / 2;
+  if (n > s->capacity || !s->capacity) {
+    s->capacity = n + n / 2 + 1;
     PetscCall(PetscFree3(s->ptr, s->diag, s->q));
     PetscCall(PetscFree7(s->relation, s->rows, s->mu, s->lo, s->hi, s->rho, s->cohesion));
     PetscCall(PetscMalloc3(s->capacity + 1, &s->ptr, s->capacity, &s->diag, 3 * s->capacity + 1, &s->q));
     PetscCall(PetscMalloc7(s->capacity, &s->relation, s->capacity, &s->rows, s->capacity, &s->mu, s->capacity, &s->lo, s->capacity, &s->hi, s->capacity, &s->rho, s->capacity, &s->cohesion));
   }
-  if (nnz > s->wcapacity) {
-    s->wcapacity = nnz + nnz / 2;
+  if (nnz > s->wcapacity || !s->wcapacity) {
+    s->wcapacity = nnz + nnz / 2 + 1;
     PetscCall(PetscFree2(s->col, s->w));
     PetscCall(PetscMalloc2(s->wcapacity, &s->col, 9 * s->wcapacity + 4, &s->w));
   }
@@ -88,7 +87,7 @@ PetscErrorCode SystemSetUp(System s)
   PetscFunctionReturn(0);
 }
 
-ASHLAR_CLONES static void Mult_Private(System s, const PetscReal *r, PetscReal *u)
+FOUR_CLONES static void Mult_Private(System s, const PetscReal *r, PetscReal *u)
 {
   for (PetscInt i = 0; i < s->n; i++) {
     Four a = FourLoad(s->q + 3 * i);
