@@ -62,9 +62,10 @@ for name, what, options, steps, judged in CASES:
         table[i] = step, best[0] - base[0], best[1] - best[0] - step, memory - base[1]
         print(f"{name}_{k}x: step {1e3 * step:.3f} ms, set-up {table[i][1]:.3f} s, factor and first step {table[i][2]:.3f} s, memory {table[i][3]:.1f} MB", flush=True)
 
-    def exponent(column): # where the smallest is lost in the noise of a process (10 ms, 2 MB), there is nothing to fit
-        y, least = table[:, column], (1e-6, 0.02, 0.02, 2)[column]
-        return np.polyfit(np.log(FACTORS), np.log(y), 1)[0] if min(y) > least else float("nan")
+    def exponent(column): # of what stands out of the noise of a process (20 ms, 2 MB)
+        y = table[:, column]
+        good = y > (1e-6, 0.02, 0.02, 2)[column]
+        return np.polyfit(np.log(np.array(FACTORS)[good]), np.log(y[good]), 1)[0] if sum(good) > 1 else float("nan")
 
     for column, label in enumerate(("time per step", "set-up", "factor", "memory")):
         p = exponent(column)
