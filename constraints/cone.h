@@ -25,9 +25,8 @@ static inline void ConeProject(PetscReal mu, PetscReal x[3])
 {
   const PetscReal t = PetscSqrtReal(x[1] * x[1] + x[2] * x[2]);
 
-  if (t <= mu * x[0]) return;
-  if (mu * t <= -x[0]) x[0] = x[1] = x[2] = 0;
-  else {
+  if (mu * t <= -x[0]) x[0] = x[1] = x[2] = 0; /* first: without friction and tangents the other test holds, too */
+  else if (t > mu * x[0]) {
     const PetscReal n = (x[0] + mu * t) / (1 + mu * mu), f = mu * n / t;
 
     x[0] = n;
