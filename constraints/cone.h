@@ -42,6 +42,7 @@ typedef struct {
   PetscReal s00, s01, s10, s11, tr, det;
   PetscReal shift;                  /* added to the diagonal where W_ii is (nearly) singular */
   PetscReal lambda;                 /* of the last slip, where the next search starts */
+  PetscReal turn[2];                /* cosine and sine of the tangents' turn where S is nearly singular; 1, 0 elsewhere */
 } OneContact;
 
 PETSC_EXTERN void OneContactSetUp(const PetscReal *w, OneContact *one);
