@@ -25,7 +25,8 @@ static void Nearest(double mu, const double x[3], double p[3])
   const double t = hypot(x[1], x[2]), along = (x[0] + mu * t) / sqrt(1 + mu * mu); /* on the generator nearest to x */
 
   p[0] = p[1] = p[2] = 0;
-  if (x[0] >= 0 && t <= mu * x[0]) memcpy(p, x, 3 * sizeof(double));
+  if (x[0] >= 0 && t <= mu * x[0])
+    memcpy(p, x, 3 * sizeof(double));
   else if (along > 0) {
     p[0] = along / sqrt(1 + mu * mu);
     p[1] = mu * p[0] * x[1] / t;
@@ -100,9 +101,9 @@ static double Across(const double w[9], double mu, const double b[3], double ang
   const double s0 = cos(angle), s1 = sin(angle), n = w[0] + mu * (w[3] * s0 + w[6] * s1), rn = -b[0] / n;
   const double t0 = w[1] + mu * (w[4] * s0 + w[7] * s1), t1 = w[2] + mu * (w[5] * s0 + w[8] * s1);
 
-  r[0]   = rn;
-  r[1]   = mu * rn * s0;
-  r[2]   = mu * rn * s1;
+  r[0] = rn;
+  r[1] = mu * rn * s0;
+  r[2] = mu * rn * s1;
   *along = (rn * t0 + b[1]) * s0 + (rn * t1 + b[2]) * s1;
   return (n * b[1] - b[0] * t0) * s1 - (n * b[2] - b[0] * t1) * s0;
 }
@@ -111,7 +112,7 @@ static double Across(const double w[9], double mu, const double b[3], double ang
 static int Enumerate(const double w[9], double mu, const double b[3], double found[6][3])
 {
   const int steps = 1440;
-  int       n     = 0;
+  int       n = 0;
   double    start = 0.1234, r[3], along, last, m[3][4]; /* not where roots are by design */
 
   if (b[0] >= 0) { /* open */
@@ -156,8 +157,10 @@ static int Enumerate(const double w[9], double mu, const double b[3], double fou
       for (int i = 0; i < 60; i++) {
         double mid = 0.5 * (lo + hi), f = Across(w, mu, b, mid, r, &along);
 
-        if ((f < 0) == (last < 0) && last != 0) lo = mid;
-        else hi = mid;
+        if ((f < 0) == (last < 0) && last != 0)
+          lo = mid;
+        else
+          hi = mid;
       }
       Across(w, mu, b, hi, r, &along);
       if (r[0] > 0 && along <= 1e-12 * hypot(b[1], b[2])) memcpy(found[n++], r, sizeof(r));
@@ -226,7 +229,7 @@ static void TestLaw(void **state)
     for (int c = 0; c < 3; c++) old[c] = speed / unit * Normal();
     OneContactSetUp(w, &one);
     if (one.shift > 0) continue; /* looked at below */
-    if (k % 3) { /* what an earlier search has left must not matter */
+    if (k % 3) {                 /* what an earlier search has left must not matter */
       double other[3];
 
       RightHandSide(speed, other);
@@ -234,31 +237,40 @@ static void TestLaw(void **state)
     }
     OneContactSolve(&one, mu, b, old, r);
     Velocity(w, b, r, u);
-    res         = Residual(w, mu, b, r);
+    res = Residual(w, mu, b, r);
     worst[kind] = fmax(worst[kind], res);
     if (!(res <= 1e-12))
-      fail_msg("problem %d: residual %g; mu %g, W %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g, b %.17g %.17g %.17g: r %g %g %g, u %g %g %g", k, res, mu, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], b[0], b[1],
-               b[2], r[0], r[1], r[2], u[0], u[1], u[2]);
-    if (r[0] == 0) open++;
-    else if (mu > 0 && hypot(r[1], r[2]) < (1 - 1e-9) * mu * r[0]) stick++;
-    else slip++;
+      fail_msg("problem %d: residual %g; mu %g, W %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g, b %.17g %.17g %.17g: r %g %g %g, u %g %g %g",
+               k, res, mu, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], b[0], b[1], b[2], r[0], r[1], r[2], u[0], u[1], u[2]);
+    if (r[0] == 0)
+      open++;
+    else if (mu > 0 && hypot(r[1], r[2]) < (1 - 1e-9) * mu * r[0])
+      stick++;
+    else
+      slip++;
     if (k % 200 < 3 && kind != STRETCHED && (b[0] >= 0 || hypot(b[1], b[2]) < -1e4 * b[0])) { /* beyond, the angle is known too badly */
       double    found[6][3], distance = INFINITY, size = fmax(sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]), speed / unit * 1e-8);
       const int n = Enumerate(w, mu, b, found);
 
-      if (!n) fail_msg("problem %d: no solution found; mu %g, W %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g, b %.17g %.17g %.17g: r %g %g %g", k, mu, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], b[0], b[1], b[2], r[0], r[1], r[2]);
+      if (!n)
+        fail_msg("problem %d: no solution found; mu %g, W %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g, b %.17g %.17g %.17g: r %g %g %g", k,
+                 mu, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], b[0], b[1], b[2], r[0], r[1], r[2]);
       for (int i = 0; i < n; i++) { /* wedged contacts, whose angle alone is an inexact answer, may be off by what their own residual says */
         double d = sqrt(pow(r[0] - found[i][0], 2) + pow(r[1] - found[i][1], 2) + pow(r[2] - found[i][2], 2));
 
         distance = fmin(distance, d / (1 + 1e10 * Residual(w, mu, b, found[i])));
       }
-      if (!(distance <= 1e-9 * size)) fail_msg("problem %d: none of %d solutions is near, %g of %g; mu %g, b %g %g %g, r %g %g %g, found %g %g %g", k, n, distance, size, mu, b[0], b[1], b[2], r[0], r[1], r[2], found[0][0], found[0][1], found[0][2]);
+      if (!(distance <= 1e-9 * size))
+        fail_msg("problem %d: none of %d solutions is near, %g of %g; mu %g, b %g %g %g, r %g %g %g, found %g %g %g", k, n, distance, size, mu, b[0],
+                 b[1], b[2], r[0], r[1], r[2], found[0][0], found[0][1], found[0][2]);
       nearest = fmax(nearest, distance / size);
       several += n > 1;
       compared++;
     }
   }
-  print_message("worst residuals %.1e, unsymmetric %.1e, stretched %.1e; %d open, %d stick, %d slip; %d compared to %.1e, %d with several solutions\n", worst[PLAIN], worst[UNSYMMETRIC], worst[STRETCHED], open, stick, slip, compared, nearest, several);
+  print_message(
+      "worst residuals %.1e, unsymmetric %.1e, stretched %.1e; %d open, %d stick, %d slip; %d compared to %.1e, %d with several solutions\n",
+      worst[PLAIN], worst[UNSYMMETRIC], worst[STRETCHED], open, stick, slip, compared, nearest, several);
   assert_true(open > 10000 && stick > 10000 && slip > 10000 && compared > 10000);
 }
 
@@ -273,9 +285,10 @@ static void TestSingular(void **state)
   for (int k = 0; k < 20000; k++) {
     const double unit = pow(10, 16 * Uniform() - 8), speed = pow(10, 16 * Uniform() - 8), mu = Friction();
     const double tiny = k % 3 ? 0 : pow(10, -12 - 6 * Uniform());
-    double       e[3] = {unit * (0.1 + Uniform()), k % 2 ? unit * (0.1 + Uniform()) : tiny * unit, tiny * unit}, w[9], b[3], z[3], r[3] = {0, 0, 0}, res = INFINITY;
-    OneContact   one;
-    int          it = 0;
+    double       e[3] = {unit * (0.1 + Uniform()), k % 2 ? unit * (0.1 + Uniform()) : tiny * unit, tiny * unit}, w[9], b[3], z[3], r[3] = {0, 0, 0},
+           res = INFINITY;
+    OneContact one;
+    int        it = 0;
 
     Turned(e, w);
     for (int c = 0; c < 3; c++) z[c] = speed / unit * Normal();
@@ -292,8 +305,10 @@ static void TestSingular(void **state)
     }
     worst = fmax(worst, res);
     slow += res > 1e-12;
-    if (!(res <= 1e-8)) fail_msg("problem %d: residual %g after %d steps; mu %g, W %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g, b %.17g %.17g %.17g: r %g %g %g", k, res, it, mu, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], b[0],
-                                 b[1], b[2], r[0], r[1], r[2]);
+    if (!(res <= 1e-8))
+      fail_msg(
+          "problem %d: residual %g after %d steps; mu %g, W %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g, b %.17g %.17g %.17g: r %g %g %g",
+          k, res, it, mu, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], b[0], b[1], b[2], r[0], r[1], r[2]);
   }
   print_message("%d of 20000 blocks singular, worst residual %.1e, %d above 1e-12 after 20000 steps\n", shifted, worst, slow);
   assert_true(shifted > 15000 && slow < 200); /* nearly singular ones crawl */
@@ -305,14 +320,14 @@ static void TestByHand(void **state)
   static const struct {
     double mu, b[3], r[3];
   } known[] = {
-    {0.5, {1, 5, 5}, {0, 0, 0}},           /* opens */
-    {0.5, {0, 5, 5}, {0, 0, 0}},           /* touches */
-    {0.5, {-2, 1, 0}, {1, -0.25, 0}},      /* sticks */
-    {0.5, {-2, 0, 0}, {1, 0, 0}},          /* presses alone */
-    {0.5, {-2, 6, 8}, {1, -0.3, -0.4}},    /* slides against b_T: u_T = (6, 8) - 4 (0.3, 0.4) */
-    {0, {-2, 6, 8}, {1, 0, 0}},            /* without friction */
-    {0.25, {-4, 0, -2}, {2, 0, 0.5}},      /* just at the edge: r_T = -b_T / 4 */
-    {10, {-2, 400, 0}, {1, -10, 0}},
+      {0.5, {1, 5, 5}, {0, 0, 0}},        /* opens */
+      {0.5, {0, 5, 5}, {0, 0, 0}},        /* touches */
+      {0.5, {-2, 1, 0}, {1, -0.25, 0}},   /* sticks */
+      {0.5, {-2, 0, 0}, {1, 0, 0}},       /* presses alone */
+      {0.5, {-2, 6, 8}, {1, -0.3, -0.4}}, /* slides against b_T: u_T = (6, 8) - 4 (0.3, 0.4) */
+      {0, {-2, 6, 8}, {1, 0, 0}},         /* without friction */
+      {0.25, {-4, 0, -2}, {2, 0, 0.5}},   /* just at the edge: r_T = -b_T / 4 */
+      {10, {-2, 400, 0}, {1, -10, 0}},
   };
   const double w[9] = {2, 0, 0, 0, 4, 0, 0, 0, 4}, old[3] = {0, 0, 0};
 
@@ -331,10 +346,10 @@ static void TestByHand(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(TestProject),
-    cmocka_unit_test(TestByHand),
-    cmocka_unit_test(TestLaw),
-    cmocka_unit_test(TestSingular),
+      cmocka_unit_test(TestProject),
+      cmocka_unit_test(TestByHand),
+      cmocka_unit_test(TestLaw),
+      cmocka_unit_test(TestSingular),
   };
 
   return UNIT_MAIN("cone", tests);
