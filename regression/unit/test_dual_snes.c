@@ -149,6 +149,118 @@ static void TestFailure(void **state)
   Ok(BlocksDestroy(&p));
 }
 
+typedef struct {
+  const Blocks *p;
+  int           own; /* the type knows the merit itself; its iterate is not in the SNES */
+  double        least;
+} Watch;
+
+static PetscErrorCode Watching(SNES snes, PetscInt it, PetscReal norm, void *ctx)
+{
+  Watch *w = (Watch *)ctx;
+
+  PetscFunctionBeginUser;
+  (void)it;
+  if (!w->own) {
+    const PetscReal *x;
+    PetscReal        R[300];
+    Vec              v;
+
+    PetscCall(SNESGetSolution(snes, &v));
+    PetscCall(VecGetArrayRead(v, &x));
+    for (PetscInt i = 0; i < 3 * w->p->n; i++) R[i] = x[i];
+    PetscCall(VecRestoreArrayRead(v, &x));
+    norm = ErrorEnergy(w->p, R);
+  }
+  w->least = fmin(w->least, norm);
+  PetscFunctionReturn(0);
+}
+
+/* Stopped anywhere on the way, each type gives back the best that it has seen */
+static void TestBest(void **state)
+{
+  static const char *const types[] = {"-snes_type auto",
+                                      "-snes_type nlgs -snes_nlgs_every 1",
+                                      "-snes_type nlgs -snes_nlgs_every 1 -snes_nlgs_relaxation 1.7",
+                                      "-snes_type proxnewton",
+                                      "-snes_type conic",
+                                      "-snes_type newtonls -snes_linesearch_type basic",
+                                      "-snes_type anderson -npc_snes_type nlgs -npc_snes_max_it 1"};
+
+  (void)state;
+  if (size > 1) return;
+  for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++)
+    for (int its = 1; its < 30; its++) {
+      const int   own = t < 5;
+      Blocks      p;
+      PetscReal   R[300] = {0}, U[300];
+      SolveReport report;
+      SNES        snes;
+      Dual        d;
+      char        text[256];
+      Watch       w;
+      double      e;
+
+      seed = 49;
+      if (own)
+        FromMasonry(FindMasonry("columns-2x6-tilt35"), &p);
+      else {
+        MakeDense(20, 30, 0, &p); /* of half rank */
+        for (PetscInt i = 0; i < 20; i++) p.row[i].friction = 1;
+      }
+      assert_true(p.n <= 100);
+      w = (Watch){&p, own, INFINITY};
+      snprintf(text, sizeof(text), "%s -snes_max_it %d -snes_rtol 1e-10", types[t], its);
+      Push(text);
+      d = MakeDual(PETSC_COMM_SELF, DUAL_MERIT_ENERGY);
+      Ok(DualSetProblem(d, p.n, p.ptr, p.col, p.w, p.q, p.row));
+      Ok(DualGetSNES(d, &snes));
+      Ok(SNESMonitorSet(snes, Watching, &w, NULL));
+      {
+        SNESConvergedReason reason;
+
+        Ok(DualSolve(d, R, U, &reason));
+      }
+      Ok(DualGetReport(d, &report, NULL));
+      e = ErrorEnergy(&p, R);
+      if (!(e <= w.least * (1 + 1e-6) + 1e-14)) fail_msg("%s: gives back %g, had %g", text, e, w.least);
+      if (!(fabs(e - report.merit) <= 1e-9 * e + 1e-13)) fail_msg("%s: merit %g is said to be %g", text, e, report.merit);
+      Ok(DualDestroy(&d));
+      Pop();
+      Ok(BlocksDestroy(&p));
+    }
+}
+
+/* Near the solution, with hardly any proximal term, Newton's steps are few */
+static void TestNewton(void **state)
+{
+  PetscInt most = 0;
+
+  (void)state;
+  seed = 50;
+  for (int k = 0; k < 20; k++) {
+    Blocks    p;
+    PetscReal R[60], U[60];
+    PetscInt  its;
+    Dual      d;
+
+    MakeDense(20, 60, 0.3, &p);
+    for (PetscInt i = 0; i < 20; i++) p.row[i].friction = 0.1 + 0.4 * Uniform();
+    assert_true(SolveOnce(PETSC_COMM_WORLD, "-snes_rtol 1e-13", DUAL_MERIT_ENERGY, &p, R, U, NULL, NULL) > 0);
+    for (int i = 0; i < 60; i++) R[i] *= 1 + 1e-3 * Normal();
+    Push("-snes_type proxnewton -snes_rtol 1e-12 -snes_proxnewton_alpha 1e-7");
+    d = MakeDual(PETSC_COMM_WORLD, DUAL_MERIT_ENERGY);
+    assert_true(SolveDual(PETSC_COMM_WORLD, d, &p, R, U) > 0);
+    Ok(DualGetReport(d, NULL, &its));
+    most = PetscMax(most, its);
+    Ok(DualDestroy(&d));
+    Pop();
+    Ok(BlocksDestroy(&p));
+  }
+  print_message("%d steps at most\n", (int)most);
+  assert_true(most <= 6);
+}
+
 /* Starts: none that is a number; the solution itself; one of other things */
 static void TestStart(void **state)
 {
@@ -273,6 +385,37 @@ static void TestRefused(void **state)
     RefusedSolve("", &p, "no positive diagonal at contact 5");
   }
   Ok(BlocksDestroy(&p));
+}
+
+/* Sweeps of linear rows are those of Gauss and Seidel: forwards, every other one backwards if asked for, damped */
+static void TestSweeps(void **state)
+{
+  (void)state;
+  seed = 48;
+  for (int symmetric = 0; symmetric < 2; symmetric++)
+    for (int its = 1; its < 5; its++) {
+      const PetscInt n = 9;
+      const double   omega = symmetric ? 0.8 : 1;
+      Blocks         p;
+      PetscReal      R[27], U[27], r[27] = {0};
+      char           text[256];
+
+      MakeDense(n, 3 * n, 0.3, &p);
+      for (PetscInt i = 0; i < n; i++) p.row[i] = (Row){RELATION_EQUAL, 1, 0, 0, 0, 0};
+      for (int k = 0; k < its; k++)
+        for (PetscInt l = 0; l < n; l++) {
+          const PetscInt i = symmetric && k % 2 ? n - 1 - l : l;
+          double         sum = p.q[3 * i];
+
+          for (PetscInt j = 0; j < n; j++) sum += p.w[9 * (n * i + j)] * r[3 * j];
+          r[3 * i] -= omega * sum / p.w[9 * (n * i + i)];
+        }
+      snprintf(text, sizeof(text), "-snes_type nlgs -snes_rtol 1e-30 -snes_max_it %d -snes_nlgs_relaxation %g -snes_nlgs_symmetric %d", its, omega,
+               symmetric);
+      SolveOnce(PETSC_COMM_WORLD, text, DUAL_MERIT_ENERGY, &p, R, U, NULL, NULL);
+      if (!(Difference(3 * n, R, r) <= 1e-13 * Most(3 * n, r))) fail_msg("%s: off by %g of %g", text, Difference(3 * n, R, r), Most(3 * n, r));
+      Ok(BlocksDestroy(&p));
+    }
 }
 
 /* ---- memory ---- */
@@ -454,8 +597,9 @@ static void TestView(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(TestJacobian), cmocka_unit_test(TestFailure), cmocka_unit_test(TestStart), cmocka_unit_test(TestVI),
-      cmocka_unit_test(TestRefused),  cmocka_unit_test(TestMemory),  cmocka_unit_test(TestSizes), cmocka_unit_test(TestView),
+      cmocka_unit_test(TestJacobian), cmocka_unit_test(TestFailure), cmocka_unit_test(TestStart),  cmocka_unit_test(TestVI),
+      cmocka_unit_test(TestRefused),  cmocka_unit_test(TestMemory),  cmocka_unit_test(TestSizes),  cmocka_unit_test(TestView),
+      cmocka_unit_test(TestSweeps),   cmocka_unit_test(TestBest),    cmocka_unit_test(TestNewton),
   };
 
   return UNIT_MAIN_WITH("dual_snes", tests, DualStart, UnitEnd);
