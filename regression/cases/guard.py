@@ -35,11 +35,14 @@ c.equal("neither with both 0", r.err, "")
 r = run(exe, stiff + ["-ts_dt", "0.015625", "-ts_max_steps", "20", "-bar_formulation", "rigid"])
 c.equal("no warning of a rigid body", r.err, "")
 
-# well below: energy stays
-r = run(exe, stiff + ["-ts_dt", "0.003125", "-ts_max_time", "4"])
-h = read_csv(r.path("h.csv"))
-c.equal("h = 1/320: nothing on standard error", r.err, "")
-c.below("energy over 4 s, relative", np.max(np.abs(h["total"] / h["total"][0] - 1)), 0.02)
+# below: energy stays, with c h^2 omega / r_g = 0.265 of bc and, whose bound is lower, 0.13 of tl
+for formulation, h in (("bc", 1 / 256), ("tl", 0.00272)):
+    r = run(exe, stiff + ["-bar_formulation", formulation, "-ts_dt", h, "-ts_max_time", "4"])
+    e = read_csv(r.path("h.csv"))["total"]
+    c.equal(f"{formulation}, h = {h:g}: nothing on standard error", r.err, "")
+    c.below("energy over 4 s, relative", np.max(np.abs(e / e[0] - 1)), 0.02)
+r = run(exe, stiff + ["-bar_formulation", "tl", "-ts_dt", "0.003", "-ts_max_steps", "2"])
+c.true("tl warns from 0.135 on", r.err.count("warning") == 1 and "0.135" in r.err, r.err.strip())
 
 # without the guard the motion ends as infinite numbers; on three ranks, with the body not on the first
 swarm = ["-bodies", "calm,bar", "-calm_mesh_type", "box", "-calm_mesh_size", "1,1,1", "-calm_material_density", "1", "-calm_formulation", "rigid"]
