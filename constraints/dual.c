@@ -30,6 +30,7 @@ static PetscErrorCode DualResetSNES_Private(Dual d)
   PetscCall(VecDestroy(&d->f));
   PetscCall(MatDestroy(&d->W));
   PetscCall(MatDestroy(&d->J));
+  PetscCall(MatDestroy(&d->mat));
   PetscFunctionReturn(0);
 }
 
@@ -89,6 +90,7 @@ PetscErrorCode DualSetProblem(Dual d, PetscInt n, const PetscInt ptr[], const Pe
     PetscCheck(row[i].relation != RELATION_INTERVAL || (row[i].rows == 1 && row[i].lower <= row[i].upper), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "limits of block %" PetscInt_FMT " are wrong", i);
     PetscCheck((row[i].relation != RELATION_CONE && row[i].relation != RELATION_STICK) || row[i].rows > 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a contact needs a tangent, block %" PetscInt_FMT " has none", i);
   }
+  PetscCall(MatDestroy(&d->mat));
   s->fclib = d->merit == DUAL_MERIT_FCLIB ? PETSC_TRUE : PETSC_FALSE;
   d->n     = n;
   PetscCall(DualDistribute_Private(d, n, ptr, col, w, b, row));

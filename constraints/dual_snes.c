@@ -204,6 +204,42 @@ static PetscErrorCode DualMakeW_Private(Dual d, MatType type, Mat *W)
   PetscFunctionReturn(0);
 }
 
+/* y = W x */
+static PetscErrorCode DualMatMult_Private(Mat W, Vec x, Vec y)
+{
+  Dual             d;
+  System           s;
+  const PetscReal *a;
+  PetscReal       *b;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(W, &d));
+  s = d->system;
+  PetscCall(VecGetArrayRead(x, &a));
+  PetscCall(PetscArraycpy(d->r, a, 3 * s->n));
+  PetscCall(VecRestoreArrayRead(x, &a));
+  PetscCall(VecGetArrayWrite(y, &b));
+  PetscCall(SystemMult(s, d->r, d->u));
+  for (PetscInt i = 0; i < 3 * s->n; i++) b[i] = d->u[i] - s->q[i];
+  PetscCall(VecRestoreArrayWrite(y, &b));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DualGetMat(Dual d, Mat *W)
+{
+  const PetscInt n = 3 * d->system->n;
+
+  PetscFunctionBegin;
+  if (!d->mat) {
+    if (d->system->shared || d->matfree) {
+      PetscCall(MatCreateShell(d->comm, n, n, PETSC_DETERMINE, PETSC_DETERMINE, d, &d->mat));
+      PetscCall(MatShellSetOperation(d->mat, MATOP_MULT, (void (*)(void))DualMatMult_Private));
+    } else PetscCall(DualMakeW_Private(d, MATBAIJ, &d->mat));
+  }
+  *W = d->mat;
+  PetscFunctionReturn(0);
+}
+
 /* Bounds of a variational inequality: normals from zero on, no tangents, joints free */
 static PetscErrorCode DualBounds_Private(Dual d)
 {

@@ -1,6 +1,7 @@
 /* nlgs: nonlinear Gauss-Seidel, block after block with the exact solution of the one-contact problem. */
 #include "dual_impl.h"
 #include "cone.h"
+#include "physics/rotation.h"
 #include <petsc/private/snesimpl.h>
 
 struct _p_Nlgs {
@@ -25,32 +26,16 @@ PetscErrorCode NlgsDestroy(Nlgs *g)
   PetscFunctionReturn(0);
 }
 
-/* Inverse of W_ii; where that is singular, of W_ii plus a little, whose share of r is then put on the other side: a proximal step */
+/* Inverse of W_ii, by columns as W_ii is; where that is singular, of W_ii plus a little, whose share of r is then put on the other side: a proximal step */
 static PetscReal Inverse_Private(const PetscReal *w, PetscReal *v)
 {
-  const PetscReal trace = w[0] + w[4] + w[8];
-  PetscReal       shift = 0;
+  const PetscReal trace = w[0] + w[4] + w[8], shift = Mat3Det(w) > 1e-12 * trace * trace * trace ? 0 : 1e-3 * trace / 3;
+  PetscReal       a[9];
 
-  for (;;) {
-    PetscReal a[9], det;
-
-    for (PetscInt k = 0; k < 9; k++) a[k] = w[k] + (k % 4 ? 0 : shift);
-    v[0] = a[4] * a[8] - a[7] * a[5];
-    v[1] = a[7] * a[2] - a[1] * a[8];
-    v[2] = a[1] * a[5] - a[4] * a[2];
-    v[3] = a[6] * a[5] - a[3] * a[8];
-    v[4] = a[0] * a[8] - a[6] * a[2];
-    v[5] = a[3] * a[2] - a[0] * a[5];
-    v[6] = a[3] * a[7] - a[6] * a[4];
-    v[7] = a[6] * a[1] - a[0] * a[7];
-    v[8] = a[0] * a[4] - a[3] * a[1];
-    det  = a[0] * v[0] + a[3] * v[1] + a[6] * v[2];
-    if (shift > 0 || det > 1e-12 * trace * trace * trace) {
-      for (PetscInt k = 0; k < 9; k++) v[k] /= det;
-      return shift;
-    }
-    shift = 1e-3 * trace / 3;
-  }
+  for (PetscInt k = 0; k < 9; k++) a[k] = w[k] + (k % 4 ? 0 : shift);
+  if (!Mat3Inverse(a, v)) /* so far from definite that nothing helps: a step of the size that the trace suggests */
+    for (PetscInt k = 0; k < 9; k++) v[k] = k % 4 ? 0 : 3 / trace;
+  return shift;
 }
 
 PetscErrorCode NlgsSetUp(Nlgs g, System s)
