@@ -33,11 +33,8 @@ static void HeaderText_Private(Header *h, int64_t n, char text[], int64_t room)
 {
   const int64_t keep = PetscMin(n, room - 1);
 
-  text[0] = 0;
-  if (n > h->size) h->bad = PETSC_TRUE;
-  if (h->bad) return;
-  if (fread(text, 1, (size_t)keep, h->fd) != (size_t)keep) h->bad = PETSC_TRUE;
-  text[keep] = 0;
+  if (!h->bad && (n > h->size || fread(text, 1, (size_t)keep, h->fd) != (size_t)keep)) h->bad = PETSC_TRUE;
+  text[h->bad ? 0 : keep] = 0;
   for (int64_t i = keep; i < (n + 3) / 4 * 4 && !h->bad; i++) /* not by fseek(), which drops what is read ahead */
     if (getc_unlocked(h->fd) == EOF) h->bad = PETSC_TRUE;
 }
