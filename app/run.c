@@ -33,6 +33,15 @@ typedef struct {
   PetscLogStage     stage;
 } Run;
 
+/* May standard output be written over? mpirun gives its ranks a terminal even where its own output goes into a file, so scripts/run says what that is. */
+static PetscBool RunIsTerminal_Private(PetscMPIInt size)
+{
+  const char *told = getenv("ASHLAR_TERMINAL");
+
+  if (told && told[0]) return told[0] == '0' ? PETSC_FALSE : PETSC_TRUE;
+  return size == 1 && !getenv("OMPI_COMM_WORLD_SIZE") && !getenv("PMI_SIZE") && isatty(STDOUT_FILENO) ? PETSC_TRUE : PETSC_FALSE;
+}
+
 static volatile sig_atomic_t SignalSeen = 0;
 static void                  SignalHandler(int signal)
 {
@@ -449,7 +458,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCallMPI(MPI_Comm_rank(comm, &run.rank));
   PetscCallMPI(MPI_Comm_size(comm, &run.size));
   run.began    = MPI_Wtime();
-  run.terminal = isatty(STDOUT_FILENO) ? PETSC_TRUE : PETSC_FALSE;
+  run.terminal = RunIsTerminal_Private(run.size);
   PetscCall(SettingsGetString(settings, "output_history", "", &history, NULL));
   PetscCall(SettingsGetString(settings, "output_exodus", "", &exodus, NULL));
   PetscCall(SettingsGetReal(settings, "output_interval", 0, &run.interval, NULL));
