@@ -444,6 +444,18 @@ static PetscErrorCode RunCheckOutputs_Private(Run *run, const char history[], co
   PetscFunctionReturn(0);
 }
 
+/* Options of parts' solves are read when there is something to solve: try them before the run. */
+static PetscErrorCode RunTrySolver_Private(Model model)
+{
+  PetscBool elastic = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < model->nbody; i++)
+    if (model->domain[i]->batch->ops->elastic) elastic = PETSC_TRUE;
+  if (elastic) PetscCall(FactorTryOptions());
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes)
 {
   Run         run = {.comm = comm, .model = model, .probes = probes};
@@ -511,6 +523,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(TSZhangSkeelSetOrigin(run.ts, run.t0));
   PetscCall(TSZhangSkeelSetBalance(run.ts, RunBalanceDue_Private, &run));
   PetscCall(TSSetPostStep(run.ts, RunAccept_Private));
+  PetscCall(ErrorAgree(comm, RunTrySolver_Private(model)));
   PetscCall(SettingsCheckUnused(settings));
   if (check) {
     PetscCall(PetscPrintf(comm, "check: %" PetscInt_FMT " bodies, %" PetscInt_FMT " dofs, nothing wrong\n", model->nglobal, model->ndof));
