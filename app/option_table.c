@@ -106,6 +106,13 @@ const Option option_table[] = {
   PETSC('i', "Constraint solver", "dual_island_limit", "20000", "most coupled blocks that are solved on one rank"),
   PETSC(0, "Constraint solver", "dual_view", "", "print sizes and residuals after every solve"),
 
+  PETSC('s', "Solves of a part", "part_ksp_type", "preonly", "any KSP; with any of -part_ksp_, -part_pc_, -part_mat_ PETSc solves with a part's operator, else CHOLMOD's factor and own solves do, which are faster"),
+  PETSC('s', "Solves of a part", "part_pc_type", "cholesky", "any PC: cholesky, icc, jacobi, hypre, gamg, ..."),
+  PETSC('s', "Solves of a part", "part_pc_factor_mat_solver_type", "petsc", "library that factors: petsc, cholmod, mumps, ..."),
+  PETSC('r', "Solves of a part", "part_ksp_rtol", "1e-5", "relative tolerance of an iterative solve; 1e-10 or less keeps the accuracy of the scheme"),
+  PETSC('s', "Solves of a part", "part_mat_type", "seqaij", "type of the matrix"),
+  PETSC(0, "Solves of a part", "part_ksp_view", "", "print the solver after every solve"),
+
   PETSC('s', "Partition", "mat_partitioning_type", "", "how bodies are spread over the ranks"),
 
   OWN("Element", "element_simd", "auto", "vector instructions of the element kernels: auto, sse2, avx2 or avx512"),

@@ -109,7 +109,7 @@ c.close("copies: of the section, of one", energy(*copies, "-d_velocity", "1,0,0"
 c.close("copies: spin of one", energy(*copies, "-d_2_angular_velocity", "0,0,1"), 0.5 * 2 * (4 + 1) / 12, rtol=1e-12)
 
 # --- help
-with open(f"{root}/app/option_table.c") as f: names = re.findall(r'^\s*(?:OWN\(|PETSC\([^,]*, )"\w+", "([^"]+)"', f.read(), re.M)
+with open(f"{root}/app/option_table.c") as f: names = re.findall(r'^\s*(?:OWN\(|PETSC\([^,]*, )"[\w ]+", "([^"]+)"', f.read(), re.M)
 r = run(exe, ["-help"])
 listed = re.findall(r"^  -(\S+)  +\S", r.out, re.M)
 c.equal("-help lists the whole table", listed, names)
