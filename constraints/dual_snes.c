@@ -58,8 +58,9 @@ static PetscErrorCode DualVelocity_Private(SNES snes, Vec x, Vec f, void *ctx)
 
 static PetscErrorCode DualVelocityJacobian_Private(SNES snes, Vec x, Mat J, Mat P, void *ctx)
 {
-  PetscFunctionBegin; /* W, constant */
-  (void)snes, (void)x, (void)J, (void)P, (void)ctx;
+  PetscFunctionBegin; /* W, anew: a type may scale its matrix in place */
+  (void)snes, (void)x, (void)J;
+  PetscCall(MatCopy(((Dual)ctx)->W, P, SAME_NONZERO_PATTERN));
   PetscFunctionReturn(0);
 }
 
@@ -315,7 +316,8 @@ static PetscErrorCode DualCreateSNES_Private(Dual d)
     PetscCheck(!friction, d->comm, PETSC_ERR_USER_INPUT, "snes_type: '%s' solves contact without friction only; take auto, or friction 0", type);
     PetscCall(DualMakeW_Private(d, MATAIJ, &d->W));
     PetscCall(SNESSetFunction(d->snes, d->f, DualVelocity_Private, d));
-    PetscCall(SNESSetJacobian(d->snes, d->W, d->W, DualVelocityJacobian_Private, d));
+    PetscCall(MatDuplicate(d->W, MAT_COPY_VALUES, &d->J));
+    PetscCall(SNESSetJacobian(d->snes, d->J, d->J, DualVelocityJacobian_Private, d));
     PetscCall(DualBounds_Private(d));
   } else if (newton) {
     PetscCall(DualMakeW_Private(d, MATBAIJ, &d->W));
