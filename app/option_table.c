@@ -91,7 +91,7 @@ const Option option_table[] = {
 
   PETSC('s', "Constraint solver", "snes_type", "auto", "auto, nlgs, proxnewton, conic, newtonls, anderson, ngmres, ncg, nrichardson, qn; without friction also vinewtonssls, vinewtonrsls"),
   PETSC('r', "Constraint solver", "snes_rtol", "1e-8", "merit at which a solve ends"),
-  PETSC('i', "Constraint solver", "snes_max_it", "", "most iterations: sweeps, Newton solves or interior-point steps"),
+  PETSC('i', "Constraint solver", "snes_max_it", "", "most iterations: sweeps of nlgs (10000), Newton solves of auto and proxnewton (1000), steps of conic (200)"),
   PETSC(0, "Constraint solver", "snes_monitor", "", "print the merit of every iteration"),
   PETSC(0, "Constraint solver", "snes_converged_reason", "", "print why a solve ended"),
   PETSC('r', "Constraint solver", "snes_nlgs_relaxation", "1", "part of each block's step that nlgs takes"),
@@ -101,6 +101,7 @@ const Option option_table[] = {
   PETSC('i', "Constraint solver", "snes_proxnewton_inner", "20", "most Newton steps of a proximal step"),
   PETSC(0, "Constraint solver", "snes_proxnewton_conic", "true", "help proxnewton by the interior-point method after two failures"),
   PETSC('s', "Constraint solver", "npc_snes_type", "", "nonlinear preconditioner of anderson, ngmres, ncg, nrichardson, qn: nlgs"),
+  PETSC('s', "Constraint solver", "snes_npc_side", "", "side of it: left or right (anderson, ngmres, qn)"),
   PETSC('s', "Constraint solver", "dual_mat_type", "explicit", "explicit: W as blocks; free: by products only"),
   PETSC('s', "Constraint solver", "dual_ordering", "natural", "order of sweeps: natural, or coloring (the same iterates on any number of ranks, also of islands that are shared)"),
   PETSC('i', "Constraint solver", "dual_island_limit", "20000", "most coupled blocks that are solved on one rank"),

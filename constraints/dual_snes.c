@@ -58,8 +58,9 @@ static PetscErrorCode DualVelocity_Private(SNES snes, Vec x, Vec f, void *ctx)
 
 static PetscErrorCode DualVelocityJacobian_Private(SNES snes, Vec x, Mat J, Mat P, void *ctx)
 {
-  PetscFunctionBegin; /* W, constant */
-  (void)snes, (void)x, (void)J, (void)P, (void)ctx;
+  PetscFunctionBegin; /* W, anew: a type may scale its matrix in place */
+  (void)snes, (void)x, (void)J;
+  PetscCall(MatCopy(((Dual)ctx)->W, P, SAME_NONZERO_PATTERN));
   PetscFunctionReturn(0);
 }
 
@@ -294,14 +295,28 @@ static PetscErrorCode DualMakeKSP_Private(Dual d)
   PetscFunctionReturn(0);
 }
 
+static const char dual_able[] = "auto, nlgs, proxnewton, conic, newtonls, anderson, ngmres, ncg, nrichardson or qn";
+
+/* A type that PETSc knows and that has what it needs here; option: where it was asked for */
+static PetscErrorCode DualCheckType_Private(Dual d, const char option[], const char name[], const char able[])
+{
+  static const char *const bad[] = {SNESMS, SNESKSPONLY, SNESKSPTRANSPOSEONLY, SNESSHELL, SNESPATCH, SNESNASM, SNESASPIN, SNESFAS, SNESPYTHON, SNESCOMPOSITE, SNESNGS, NULL};
+  PetscErrorCode (*create)(SNES);
+
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListFind(SNESList, name, &create));
+  PetscCheck(create, d->comm, PETSC_ERR_USER_INPUT, "%s: there is no '%s'; take %s", option, name, able);
+  for (PetscInt i = 0; bad[i]; i++) PetscCheck(strcmp(name, bad[i]), d->comm, PETSC_ERR_USER_INPUT, "%s: '%s' cannot solve contact problems; take %s", option, name, able);
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode DualCreateSNES_Private(Dual d)
 {
-  static const char *const bad[] = {SNESMS, SNESKSPONLY, SNESKSPTRANSPOSEONLY, SNESSHELL, SNESPATCH, SNESNASM, SNESASPIN, SNESFAS, SNESPYTHON, NULL};
-  static const char        able[] = "auto, nlgs, proxnewton, conic, newtonls, anderson, ngmres, ncg, nrichardson or qn";
-  System                   s     = d->system;
-  PetscBool                vi, newton, known;
-  SNESType                 type;
-  char                     name[64] = "auto";
+  System    s = d->system;
+  PetscBool vi, newton, left, set;
+  SNESType  type;
+  PCSide    side;
+  char      name[64] = "auto";
 
   PetscFunctionBegin;
   d->newton->ksp = NULL;
@@ -313,19 +328,19 @@ static PetscErrorCode DualCreateSNES_Private(Dual d)
   PetscCall(SNESSetType(d->snes, "auto"));
   PetscCall(SNESSetFunction(d->snes, d->f, DualFunction_Private, d));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-snes_type", name, sizeof(name), NULL));
-  {
-    PetscErrorCode (*create)(SNES);
-
-    PetscCall(PetscFunctionListFind(SNESList, name, &create));
-    known = create ? PETSC_TRUE : PETSC_FALSE;
-  }
-  PetscCheck(known, d->comm, PETSC_ERR_USER_INPUT, "snes_type: there is no '%s'; take %s", name, able);
+  PetscCall(DualCheckType_Private(d, "snes_type", name, dual_able));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-npc_snes_type", name, sizeof(name), &set));
+  if (set) PetscCall(DualCheckType_Private(d, "npc_snes_type", name, "nlgs"));
   PetscCall(SNESSetFromOptions(d->snes));
   PetscCall(SNESGetType(d->snes, &type));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)d->snes, &d->own, "auto", "nlgs", "proxnewton", "conic", ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)d->snes, &vi, SNESVINEWTONRSLS, SNESVINEWTONSSLS, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)d->snes, &newton, SNESNEWTONLS, SNESNEWTONTR, SNESNEWTONTRDC, ""));
-  for (PetscInt i = 0; bad[i]; i++) PetscCheck(strcmp(type, bad[i]), d->comm, PETSC_ERR_USER_INPUT, "snes_type: '%s' cannot solve contact problems; take %s", type, able);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)d->snes, &left, SNESNCG, SNESNRICHARDSON, ""));
+  PetscCall(SNESGetNPCSide(d->snes, &side));
+  PetscCheck(!set || !d->own, d->comm, PETSC_ERR_USER_INPUT, "npc_snes_type: '%s' takes no nonlinear preconditioner; remove it", type);
+  PetscCheck(!set || !left || side == PC_LEFT, d->comm, PETSC_ERR_USER_INPUT, "snes_npc_side: '%s' takes left only", type);
+  PetscCheck(d->snes->rtol > 0, d->comm, PETSC_ERR_USER_INPUT, "snes_rtol: %g is not above 0", (double)d->snes->rtol);
   if (vi || newton) {
     PetscCheck(!d->matfree && !s->shared, d->comm, PETSC_ERR_USER_INPUT, "snes_type: '%s' needs W as blocks on one rank: take -dual_mat_type explicit and a larger -dual_island_limit, or type auto", type);
   }
@@ -337,7 +352,8 @@ static PetscErrorCode DualCreateSNES_Private(Dual d)
     PetscCheck(!friction, d->comm, PETSC_ERR_USER_INPUT, "snes_type: '%s' solves contact without friction only; take auto, or friction 0", type);
     PetscCall(DualMakeW_Private(d, MATAIJ, &d->W));
     PetscCall(SNESSetFunction(d->snes, d->f, DualVelocity_Private, d));
-    PetscCall(SNESSetJacobian(d->snes, d->W, d->W, DualVelocityJacobian_Private, d));
+    PetscCall(MatDuplicate(d->W, MAT_COPY_VALUES, &d->J));
+    PetscCall(SNESSetJacobian(d->snes, d->J, d->J, DualVelocityJacobian_Private, d));
     PetscCall(DualBounds_Private(d));
   } else if (newton) {
     PetscCall(DualMakeW_Private(d, MATBAIJ, &d->W));
@@ -364,8 +380,15 @@ PetscErrorCode DualMakeSNES_Private(Dual d)
     PetscCall(SNESReset(d->snes));
     PetscCall(DualMakeVectors_Private(d, s->n + s->n / 2));
     PetscCall(SNESSetFunction(d->snes, d->f, DualFunction_Private, d));
-  } else if (grow) PetscCall(DualCreateSNES_Private(d));
-  if (d->own && !d->newton->ksp && (s->shared || d->matfree)) PetscCall(DualMakeKSP_Private(d));
+  } else if (grow) {
+    PetscErrorCode ierr = DualCreateSNES_Private(d);
+
+    if (ierr) d->newton->ksp = NULL;
+    if (ierr) SNESDestroy(&d->snes); /* half made: the next problem may be one for it */
+    PetscCall(ierr);
+  }
+  /* on several ranks the next problem may have an island that is shared */
+  if (d->own && !d->newton->ksp && (d->size > 1 || d->matfree)) PetscCall(DualMakeKSP_Private(d));
   PetscFunctionReturn(0);
 }
 
@@ -376,6 +399,7 @@ static PetscErrorCode DualSNESMonitor_Private(void *ctx, const SolveReport *repo
   SNES snes = (SNES)ctx;
 
   PetscFunctionBegin;
+  if (snes->iter == SolveReportIterations(report) && snes->norm == report->merit) PetscFunctionReturn(0); /* said before, by the method before */
   snes->iter = SolveReportIterations(report);
   snes->norm = report->merit;
   PetscCall(SNESLogConvergenceHistory(snes, report->merit, 0));

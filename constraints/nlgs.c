@@ -7,6 +7,7 @@
 struct _p_Nlgs {
   OneContact *one;
   PetscReal  *inverse; /* 9 of each block that is no cone: of W_ii, by columns; 1 / W of an interval */
+  PetscReal  *best;    /* 3 of each block: the best iterate of a solve */
   PetscInt    capacity;
 };
 
@@ -21,7 +22,7 @@ PetscErrorCode NlgsDestroy(Nlgs *g)
 {
   PetscFunctionBeginUser;
   if (!*g) PetscFunctionReturn(0);
-  PetscCall(PetscFree2((*g)->one, (*g)->inverse));
+  PetscCall(PetscFree3((*g)->one, (*g)->inverse, (*g)->best));
   PetscCall(PetscFree(*g));
   PetscFunctionReturn(0);
 }
@@ -43,8 +44,8 @@ PetscErrorCode NlgsSetUp(Nlgs g, System s)
   PetscFunctionBeginUser;
   if (s->n > g->capacity) {
     g->capacity = s->n + s->n / 2;
-    PetscCall(PetscFree2(g->one, g->inverse));
-    PetscCall(PetscMalloc2(g->capacity, &g->one, 9 * g->capacity, &g->inverse));
+    PetscCall(PetscFree3(g->one, g->inverse, g->best));
+    PetscCall(PetscMalloc3(g->capacity, &g->one, 9 * g->capacity, &g->inverse, 3 * g->capacity, &g->best));
   }
   for (PetscInt i = 0; i < s->n; i++) {
     const PetscReal *w = s->w + 9 * s->diag[i];
@@ -124,6 +125,8 @@ PetscErrorCode NlgsSweep(Nlgs g, System s, PetscBool backwards, PetscReal omega,
 
 PetscErrorCode NlgsSolve(Nlgs g, System s, const NlgsOptions *o, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
 {
+  PetscReal best = PETSC_INFINITY;
+
   PetscFunctionBeginUser;
   while (report->sweeps < o->max_it) {
     const PetscInt batch = PetscMin(o->every, o->max_it - report->sweeps);
@@ -132,7 +135,16 @@ PetscErrorCode NlgsSolve(Nlgs g, System s, const NlgsOptions *o, PetscReal *r, P
     PetscCall(SystemMult(s, r, u));
     PetscCall(SystemMerit(s, r, u, &report->merit));
     PetscCall(SolveMonitorCall(monitor, report));
+    if (report->merit < best) {
+      best = report->merit;
+      if (best > o->tol) PetscCall(PetscArraycpy(g->best, r, 3 * s->n));
+    }
     if (!(report->merit > o->tol)) break; /* also when it is not a number any more */
+  }
+  if (best > o->tol && best < PETSC_INFINITY) { /* sweeps may run in circles: the last iterate need not be the best */
+    PetscCall(PetscArraycpy(r, g->best, 3 * s->n));
+    PetscCall(SystemMult(s, r, u));
+    report->merit = best;
   }
   PetscFunctionReturn(0);
 }
