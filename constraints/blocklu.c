@@ -52,8 +52,8 @@ PetscErrorCode BlockLUSetGraph(BlockLU lu, PetscInt n, const PetscInt ptr[], con
   lu->ptr      = ptr;
   lu->col      = col;
   lu->symbolic = lu->ordered = PETSC_FALSE;
-  if (n > lu->capacity) {
-    const PetscInt c = lu->capacity = n + n / 2;
+  if (n > lu->capacity || !lu->capacity) {
+    const PetscInt c = lu->capacity = n + n / 2 + 1;
 
     PetscCall(BlockLUFree_Private(lu));
     PetscCall(PetscMalloc7(c, &lu->perm, c, &lu->active, c, &lu->block, c, &lu->pos, c + 1, &lu->uptr, c + 1, &lu->lptr, c + 1, &lu->aptr));
@@ -96,7 +96,7 @@ PetscErrorCode BlockLUSetActive(BlockLU lu, const unsigned char active[])
 
   PetscFunctionBeginUser;
   if (!lu->ordered) {
-    const int status = amd_order(lu->n, lu->ptr, lu->col, lu->perm, NULL, NULL);
+    const int status = lu->n ? amd_order(lu->n, lu->ptr, lu->col, lu->perm, NULL, NULL) : AMD_OK;
 
     PetscCheck(status == AMD_OK || status == AMD_OK_BUT_JUMBLED, PETSC_COMM_SELF, PETSC_ERR_LIB, "AMD failed with status %d", status);
     lu->ordered = PETSC_TRUE;

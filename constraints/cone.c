@@ -1,13 +1,45 @@
 /* The exact solver of one contact with Coulomb friction: open, stick, or slip by a secular equation for the multiplier of the disk. */
 #include "cone.h"
 
+static inline void Turn_Private(PetscReal cosine, PetscReal sine, PetscReal x[2])
+{
+  const PetscReal t = cosine * x[0] + sine * x[1];
+
+  x[1] = cosine * x[1] - sine * x[0];
+  x[0] = t;
+}
+
+/* Turns the tangents so that S is triangular, its small eigenvalue by itself: cofactors of a nearly singular S would lose it in rounding */
+static void Triangular_Private(OneContact *one)
+{
+  const PetscReal big = 0.5 * (one->tr + PetscSqrtReal(one->tr * one->tr - 4 * one->det));
+  PetscReal       v[2] = {one->s01, big - one->s00}, l;
+
+  if (one->s00 >= one->s11) {
+    v[0] = big - one->s11;
+    v[1] = one->s10;
+  }
+  l            = PetscSqrtReal(v[0] * v[0] + v[1] * v[1]);
+  one->turn[0] = v[0] / l;
+  one->turn[1] = v[1] / l;
+  Turn_Private(one->turn[0], one->turn[1], one->tn);
+  Turn_Private(one->turn[0], one->turn[1], one->nt);
+  one->s01 -= one->s10;
+  one->s10 = 0;
+  one->s00 = big;
+  one->s11 = one->det / big;
+  one->tr  = one->s00 + one->s11;
+  one->det = one->s00 * one->s11;
+}
+
 void OneContactSetUp(const PetscReal *w, OneContact *one)
 {
   const PetscReal trace = w[0] + w[4] + w[8];
   PetscReal       a[9];
 
   for (PetscInt k = 0; k < 9; k++) a[k] = w[k];
-  one->shift = one->lambda = 0;
+  one->shift = one->lambda = one->turn[1] = 0;
+  one->turn[0]                            = 1;
   for (PetscInt pass = 0; pass < 2; pass++) {
     one->n     = 1 / a[0];
     one->tn[0] = a[1] * one->n;
@@ -20,11 +52,13 @@ void OneContactSetUp(const PetscReal *w, OneContact *one)
     one->s11   = a[8] - one->tn[1] * a[6];
     one->tr    = one->s00 + one->s11;
     one->det   = one->s00 * one->s11 - one->s01 * one->s10;
-    if (a[0] > 1e-9 * trace && one->tr > 1e-9 * trace && one->det > 1e-12 * one->tr * one->tr) return;
+    if (a[0] > 1e-9 * trace && one->tr > 1e-9 * trace && one->det > 1e-12 * one->tr * one->tr) break;
+    if (pass) break;
     /* singular: a proximal term, whose fixed point is a solution of the problem without it */
     one->shift = 1e-3 * trace / 3;
     for (PetscInt c = 0; c < 3; c++) a[4 * c] = w[4 * c] + one->shift;
   }
+  if (one->det > 0 && one->tr > 0 && one->det < 1e-3 * one->tr * one->tr) Triangular_Private(one);
 }
 
 /* r_T = -(S + lambda I)^-1 c, r_N, and g = mu r_N / |r_T| - 1 with its derivative */
@@ -44,10 +78,9 @@ static inline PetscReal Slip_Private(const OneContact *one, PetscReal mu, PetscR
   return mu * r[0] / t - 1;
 }
 
-void OneContactSolve(OneContact *one, PetscReal mu, const PetscReal b0[3], const PetscReal old[3], PetscReal r[3])
+static inline void Solve_Private(OneContact *one, PetscReal mu, const PetscReal b[3], PetscReal r[3])
 {
-  const PetscReal b[3] = {b0[0] - one->shift * old[0], b0[1] - one->shift * old[1], b0[2] - one->shift * old[2]};
-  PetscReal       c[2], lambda, low = 0, high = PETSC_INFINITY, t;
+  PetscReal c[2], lambda, low = 0, high = PETSC_INFINITY, t;
 
   if (b[0] >= 0) {
     r[0] = r[1] = r[2] = 0;
@@ -93,4 +126,13 @@ void OneContactSolve(OneContact *one, PetscReal mu, const PetscReal b0[3], const
     r[1] *= mu * r[0] / t;
     r[2] *= mu * r[0] / t;
   }
+}
+
+void OneContactSolve(OneContact *one, PetscReal mu, const PetscReal b0[3], const PetscReal old[3], PetscReal r[3])
+{
+  PetscReal b[3] = {b0[0] - one->shift * old[0], b0[1] - one->shift * old[1], b0[2] - one->shift * old[2]};
+
+  if (one->turn[1] != 0) Turn_Private(one->turn[0], one->turn[1], b + 1);
+  Solve_Private(one, mu, b, r);
+  if (one->turn[1] != 0) Turn_Private(one->turn[0], -one->turn[1], r + 1);
 }

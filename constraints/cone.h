@@ -25,9 +25,8 @@ static inline void ConeProject(PetscReal mu, PetscReal x[3])
 {
   const PetscReal t = PetscSqrtReal(x[1] * x[1] + x[2] * x[2]);
 
-  if (t <= mu * x[0]) return;
-  if (mu * t <= -x[0]) x[0] = x[1] = x[2] = 0;
-  else {
+  if (mu * t <= -x[0]) x[0] = x[1] = x[2] = 0; /* first: without friction and tangents the other test holds, too */
+  else if (t > mu * x[0]) {
     const PetscReal n = (x[0] + mu * t) / (1 + mu * mu), f = mu * n / t;
 
     x[0] = n;
@@ -43,6 +42,7 @@ typedef struct {
   PetscReal s00, s01, s10, s11, tr, det;
   PetscReal shift;                  /* added to the diagonal where W_ii is (nearly) singular */
   PetscReal lambda;                 /* of the last slip, where the next search starts */
+  PetscReal turn[2];                /* cosine and sine of the tangents' turn where S is nearly singular; 1, 0 elsewhere */
 } OneContact;
 
 PETSC_EXTERN void OneContactSetUp(const PetscReal *w, OneContact *one);

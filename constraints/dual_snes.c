@@ -76,9 +76,8 @@ static void ProjectionDerivative_Private(System s, PetscInt i, const PetscReal x
   if (rel == RELATION_STICK && !(x[0] > 0)) D[0] = D[4] = D[8] = 0;
   if (rel != RELATION_CONE) return;
   t = PetscSqrtReal(x[1] * x[1] + x[2] * x[2]);
-  if (t <= mu * x[0]) return;
   if (mu * t <= -x[0]) D[0] = D[4] = D[8] = 0;
-  else { /* n = (x_N + mu t) / (1 + mu^2), x_T -> mu n x_T / t */
+  else if (t > mu * x[0]) { /* n = (x_N + mu t) / (1 + mu^2), x_T -> mu n x_T / t */
     const PetscReal c = 1 / (1 + mu * mu), n = c * (x[0] + mu * t), s0 = x[1] / t, s1 = x[2] / t, k = mu * n / t, l = mu * mu * c - k;
 
     D[0] = c;

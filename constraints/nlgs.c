@@ -27,8 +27,8 @@ PetscErrorCode NlgsDestroy(Nlgs *g)
   PetscFunctionReturn(0);
 }
 
-/* Inverse of W_ii, by columns as W_ii is; where that is singular, of W_ii plus a little, whose share of r is then put on the other side: a proximal step */
-static PetscReal Inverse_Private(const PetscReal *w, PetscReal *v)
+/* Inverse of W_ii, by columns as W_ii is; where that is singular, of W_ii plus a little: a proximal step */
+static void Inverse_Private(const PetscReal *w, PetscReal *v)
 {
   const PetscReal trace = w[0] + w[4] + w[8], shift = Mat3Det(w) > 1e-12 * trace * trace * trace ? 0 : 1e-3 * trace / 3;
   PetscReal       a[9];
@@ -36,7 +36,6 @@ static PetscReal Inverse_Private(const PetscReal *w, PetscReal *v)
   for (PetscInt k = 0; k < 9; k++) a[k] = w[k] + (k % 4 ? 0 : shift);
   if (!Mat3Inverse(a, v)) /* so far from definite that nothing helps: a step of the size that the trace suggests */
     for (PetscInt k = 0; k < 9; k++) v[k] = k % 4 ? 0 : 3 / trace;
-  return shift;
 }
 
 PetscErrorCode NlgsSetUp(Nlgs g, System s)
@@ -52,7 +51,7 @@ PetscErrorCode NlgsSetUp(Nlgs g, System s)
 
     if (s->relation[i] == RELATION_CONE) OneContactSetUp(w, &g->one[i]);
     else if (s->relation[i] == RELATION_INTERVAL) g->inverse[9 * i] = 1 / w[0];
-    else g->one[i].shift = Inverse_Private(w, g->inverse + 9 * i);
+    else Inverse_Private(w, g->inverse + 9 * i);
   }
   PetscFunctionReturn(0);
 }
@@ -68,10 +67,12 @@ FOUR_INLINE void Block_Private(Nlgs g, System s, PetscInt i, const PetscReal b[3
     z[1] = z[2] = 0;
     break;
   default: {
-    PetscReal c[3];
+    const PetscReal *w = s->w + 9 * s->diag[i];
+    PetscReal        c[3];
 
-    for (PetscInt k = 0; k < 3; k++) c[k] = g->one[i].shift * old[k] - b[k];
-    for (PetscInt k = 0; k < 3; k++) z[k] = v[k] * c[0] + v[3 + k] * c[1] + v[6 + k] * c[2];
+    /* as a correction, so that sweeps take away what the inverse of a nearly singular block has in rounding; a shift's share of r is in it */
+    for (PetscInt k = 0; k < 3; k++) c[k] = -b[k] - w[k] * old[0] - w[3 + k] * old[1] - w[6 + k] * old[2];
+    for (PetscInt k = 0; k < 3; k++) z[k] = old[k] + v[k] * c[0] + v[3 + k] * c[1] + v[6 + k] * c[2];
     /* an infinitely rough contact that is pressed but cannot stick without pulling has no solution of its own: the others must make one */
     if (s->relation[i] == RELATION_STICK && !(z[0] > 0)) z[0] = z[1] = z[2] = 0;
   }
