@@ -215,14 +215,15 @@ PetscErrorCode DualGetSNES(Dual d, SNES *snes)
 }
 
 /* Rank of W estimated by the diagonal of a pivoted Cholesky factorization: exact but for round-off, dense, so for small systems only */
-static PetscErrorCode DualRank_Private(System s, PetscInt *rank)
+static PetscErrorCode DualRank_Private(System s, PetscInt *rank, PetscInt *rows)
 {
   const PetscInt n = 3 * s->n;
   PetscReal     *a, *d, top = 0;
   PetscInt      *done;
 
   PetscFunctionBeginUser;
-  *rank = 0;
+  *rank = *rows = 0;
+  for (PetscInt i = 0; i < s->n; i++) *rows += s->rows[i];
   PetscCall(PetscCalloc3((size_t)n * n, &a, n, &d, n, &done));
   for (PetscInt i = 0; i < s->n; i++)
     for (PetscInt k = s->ptr[i]; k < s->ptr[i + 1]; k++)
@@ -298,12 +299,22 @@ PetscErrorCode DualView(Dual d, PetscViewer viewer)
     if (count[k]) PetscCall(PetscViewerASCIIPrintf(viewer, "%s%" PetscInt_FMT " %s", any++ ? ", " : "", count[k], names[k]));
   PetscCall(PetscViewerASCIIPrintf(viewer, ") in %" PetscInt_FMT " island%s, the largest has %" PetscInt_FMT "; %s, on %d rank%s%s\n", d->nisland, d->nisland == 1 ? "" : "s", d->largest, d->matfree ? "by products only" : "explicit", d->size,
                                    d->size > 1 ? "s" : "", s->shared ? ", shared" : ""));
-  if (count[0] + count[1]) PetscCall(PetscViewerASCIIPrintf(viewer, "  friction from %g to %g; %" PetscInt_FMT " open, %" PetscInt_FMT " stick, %" PetscInt_FMT " slip\n", (double)least, (double)most, count[4], count[5], count[6]));
-  if (d->size == 1 && s->n && s->n <= 500 && !d->matfree) {
-    PetscInt rank;
+  if (count[0] + count[1]) {
+    char text[2][32];
 
-    PetscCall(DualRank_Private(s, &rank));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  rank of W about %" PetscInt_FMT " of %" PetscInt_FMT "\n", rank, 3 * s->n));
+    for (PetscInt k = 0; k < 2; k++) {
+      const PetscReal mu = k ? most : least;
+
+      if (mu >= PETSC_INFINITY) PetscCall(PetscStrncpy(text[k], "infinite", sizeof(text[k])));
+      else PetscCall(PetscSNPrintf(text[k], sizeof(text[k]), "%g", (double)mu));
+    }
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  friction from %s to %s; %" PetscInt_FMT " open, %" PetscInt_FMT " stick, %" PetscInt_FMT " slip\n", text[0], text[1], count[4], count[5], count[6]));
+  }
+  if (d->size == 1 && s->n && s->n <= 500 && !d->matfree) {
+    PetscInt rank, rows;
+
+    PetscCall(DualRank_Private(s, &rank, &rows));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  rank of W about %" PetscInt_FMT " of %" PetscInt_FMT "\n", rank, rows));
   }
   sum[0] = PetscMax(sum[0], sum[1]);
   for (PetscInt k = 0; k < 6; k++) part[k] = sum[0] > 0 ? PetscSqrtReal(part[k] / sum[0]) : 0;

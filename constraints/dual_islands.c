@@ -4,7 +4,7 @@
 /* Laws and values of one block as the system has them; rows that a block does not have are the mean of the others on the diagonal */
 static void SetBlock_Private(System s, PetscInt i, const Row *row, const PetscReal *b)
 {
-  s->relation[i] = (unsigned char)(row->relation == RELATION_CONE && row->friction == PETSC_INFINITY ? RELATION_STICK : row->relation);
+  s->relation[i] = (unsigned char)(row->relation == RELATION_CONE && row->friction >= PETSC_INFINITY ? RELATION_STICK : row->relation);
   s->rows[i]     = (unsigned char)row->rows;
   s->mu[i]       = row->relation == RELATION_CONE ? row->friction : 0;
   s->lo[i]       = row->lower;

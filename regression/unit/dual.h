@@ -85,8 +85,9 @@ static inline void Product(const Blocks *p, const PetscReal R[], PetscReal U[])
 /* |r - P(r - rho u^)|^2 of one block: R and U as given back, P on what the law of the block allows */
 static inline double MapSquared(const Row *row, double rho, const PetscReal R[3], const PetscReal U[3])
 {
-  const double mu = row->relation == RELATION_CONE && row->friction < PETSC_INFINITY ? row->friction : 0, c = row->relation <= RELATION_STICK ? row->cohesion : 0;
-  double       x[3] = {R[0] + c - rho * U[0], R[1] - rho * U[1], R[2] - rho * U[2]}, p[3] = {x[0], x[1], x[2]}, sum = 0;
+  const double mu = row->relation == RELATION_CONE && row->friction < PETSC_INFINITY ? row->friction : 0,
+               c = row->relation <= RELATION_STICK ? row->cohesion : 0;
+  double x[3] = {R[0] + c - rho * U[0], R[1] - rho * U[1], R[2] - rho * U[2]}, p[3] = {x[0], x[1], x[2]}, sum = 0;
 
   if (row->relation == RELATION_STICK || (row->relation == RELATION_CONE && row->friction == PETSC_INFINITY)) {
     if (x[0] <= 0) p[0] = p[1] = p[2] = 0;
@@ -96,13 +97,14 @@ static inline double MapSquared(const Row *row, double rho, const PetscReal R[3]
 
     x[0] -= rho * mu * hypot(U[1], U[2]);
     p[0] = x[0];
-    n    = (x[0] + mu * t) / (1 + mu * mu);
+    n = (x[0] + mu * t) / (1 + mu * mu);
     if (x[0] < 0 || t > mu * x[0]) { /* not inside */
       p[0] = fmax(n, 0);
       p[1] = t > 0 ? mu * p[0] * x[1] / t : 0;
       p[2] = t > 0 ? mu * p[0] * x[2] / t : 0;
     }
-  } else if (row->relation == RELATION_INTERVAL) p[0] = fmin(fmax(x[0], row->lower), row->upper);
+  } else if (row->relation == RELATION_INTERVAL)
+    p[0] = fmin(fmax(x[0], row->lower), row->upper);
   for (int k = 0; k < row->rows; k++) sum += pow(R[k] + (k ? 0 : c) - p[k], 2);
   return sum;
 }
@@ -138,7 +140,7 @@ static inline double ErrorEnergy(const Blocks *p, const PetscReal R[])
   Product(p, R, U);
   for (PetscInt i = 0; i < p->n; i++) {
     double   trace = 0, rho;
-    PetscInt d     = p->ptr[i];
+    PetscInt d = p->ptr[i];
 
     while (p->col[d] != i) d++;
     for (int c = 0; c < p->row[i].rows; c++) trace += p->w[9 * d + 4 * c];
@@ -195,7 +197,8 @@ static inline PetscErrorCode SetProblem(MPI_Comm comm, Dual d, const Blocks *p, 
   PetscCall(PetscMalloc1(range[1] - range[0] + 1, &ptr));
   for (PetscInt i = range[0]; i <= range[1]; i++) ptr[i - range[0]] = p->ptr[i] - p->ptr[range[0]];
   {
-    const PetscErrorCode e = DualSetProblem(d, range[1] - range[0], ptr, p->col + p->ptr[range[0]], p->w + 9 * p->ptr[range[0]], p->q + 3 * range[0], p->row + range[0]);
+    const PetscErrorCode e =
+        DualSetProblem(d, range[1] - range[0], ptr, p->col + p->ptr[range[0]], p->w + 9 * p->ptr[range[0]], p->q + 3 * range[0], p->row + range[0]);
 
     PetscCall(PetscFree(ptr));
     if (e) return e; /* said already */
@@ -232,7 +235,8 @@ static inline SNESConvergedReason SolveDual(MPI_Comm comm, Dual d, const Blocks 
 }
 
 /* From zero, with options, by an object of its own */
-static inline SNESConvergedReason SolveOnce(MPI_Comm comm, const char options[], DualMerit merit, const Blocks *p, PetscReal R[], PetscReal U[], SolveReport *report, PetscInt *its)
+static inline SNESConvergedReason SolveOnce(MPI_Comm comm, const char options[], DualMerit merit, const Blocks *p, PetscReal R[], PetscReal U[],
+                                            SolveReport *report, PetscInt *its)
 {
   SNESConvergedReason reason;
   Dual                d;

@@ -13,7 +13,7 @@ static int Skip(PetscInt k)
 /* By one object, as a run has it */
 static void TestAll(void **state)
 {
-  Dual     d     = MakeDual(PETSC_COMM_WORLD, DUAL_MERIT_FCLIB);
+  Dual     d = MakeDual(PETSC_COMM_WORLD, DUAL_MERIT_FCLIB);
   double   worst = 0;
   PetscInt most = 0, solved = 0, phases[3] = {0, 0, 0};
 
@@ -38,7 +38,7 @@ static void TestAll(void **state)
     assert_true(fabs(e - report.merit) <= 1e-10);
     assert_int_equal(its, report.sweeps + report.newton + report.conic);
     worst = fmax(worst, e);
-    most  = PetscMax(most, its);
+    most = PetscMax(most, its);
     phases[0] += report.sweeps > 0;
     phases[1] += report.newton > 0;
     phases[2] += report.conic > 0;
@@ -46,7 +46,8 @@ static void TestAll(void **state)
     Ok(PetscFree3(R, U, V));
     Ok(BlocksDestroy(&p));
   }
-  print_message("%d problems, worst error %.1e, most iterations %d; %d with sweeps, %d with Newton steps, %d with interior-point steps\n", (int)solved, worst, (int)most, (int)phases[0], (int)phases[1], (int)phases[2]);
+  print_message("%d problems, worst error %.1e, most iterations %d; %d with sweeps, %d with Newton steps, %d with interior-point steps\n",
+                (int)solved, worst, (int)most, (int)phases[0], (int)phases[1], (int)phases[2]);
   assert_true(phases[0] > 40 && phases[1] > 20 && phases[2] > 0);
   Ok(DualDestroy(&d));
 }
@@ -100,7 +101,7 @@ static void TestVariants(void **state)
         PetscReal z[100], v[100];
 
         for (PetscInt i = 0; i < 3 * n; i++) {
-          z[i]   = Normal();
+          z[i] = Normal();
           p.q[i] = 0;
         }
         Product(&p, z, v);
@@ -111,13 +112,14 @@ static void TestVariants(void **state)
     Variant(&p, k);
     Ok(PetscMalloc2(3 * p.n, &R, 3 * p.n, &U));
     reason = SolveOnce(PETSC_COMM_WORLD, "", DUAL_MERIT_FCLIB, &p, R, U, &report, &its);
-    e      = ErrorFCLib(&p, R);
+    e = ErrorFCLib(&p, R);
     if (reason <= 0 || !(e <= 1.001e-8)) {
-      print_message("variant %d of %s, %d blocks: %s, error %g\n", k, from < 0 ? "dense" : MasonryName(from), (int)p.n, SNESConvergedReasons[reason], e);
+      print_message("variant %d of %s, %d blocks: %s, error %g\n", k, from < 0 ? "dense" : MasonryName(from), (int)p.n, SNESConvergedReasons[reason],
+                    e);
       failed++;
     }
     worst = fmax(worst, e);
-    most  = PetscMax(most, its);
+    most = PetscMax(most, its);
     done++;
     Ok(PetscFree2(R, U));
     Ok(BlocksDestroy(&p));
@@ -129,8 +131,8 @@ static void TestVariants(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(TestAll),
-    cmocka_unit_test(TestVariants),
+      cmocka_unit_test(TestAll),
+      cmocka_unit_test(TestVariants),
   };
 
   return UNIT_MAIN_WITH("dual_masonry", tests, DualStart, UnitEnd);
