@@ -25,44 +25,27 @@ typedef struct {
 /* One more than what the longest chain of alternatives needs */
 #define KEY_LENGTH 2048
 
-static PetscErrorCode BuildMesh_Private(Settings settings, const char part[], Mesh *mesh)
+/* Numbers and file names that a generator takes. Files are relative to the options file that names them; the caller frees paths[0 .. *npath - 1], also
+   after an error. */
+static PetscErrorCode BuildMeshParams_Private(Settings settings, const char part[], const MeshGenerator *gen, const char where[], PetscReal reals[], PetscInt *npath, char *paths[])
 {
-  char                 key[KEY_LENGTH], known[512] = "";
-  const char          *type, *where, *folder;
-  const MeshGenerator *gen = NULL;
-  PetscReal            reals[64];
-  const char          *strings[16];
-  char                *paths[16];
-  PetscInt             nr = 0, ns = 0;
-  PetscBool            set;
+  PetscInt nr = 0;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscSNPrintf(key, sizeof(key), "%s_mesh_type|body_mesh_type", part));
-  PetscCall(SettingsGetString(settings, key, "", &type, &set));
-  for (PetscInt i = 0; MeshGenerators[i]; i++) {
-    if (!strcmp(type, MeshGenerators[i]->type)) gen = MeshGenerators[i];
-    if (i) PetscCall(PetscStrlcat(known, ", ", sizeof(known)));
-    PetscCall(PetscStrlcat(known, MeshGenerators[i]->type, sizeof(known)));
-  }
-  PetscCall(SettingsWhere(settings, key, &where, &folder));
-  UserCheck(set, "'%s' has no mesh: give %s: {mesh: {type: ...}} with one of %s", part, part, known);
-  UserCheck(gen, "%s: %s_mesh_type: '%s' is not a kind of mesh; known: %s", where, part, type, known);
   for (PetscInt i = 0; i < gen->nparam; i++) {
     const MeshParam *p = &gen->param[i];
+    char             key[KEY_LENGTH];
+    PetscBool        set;
 
     PetscCall(PetscSNPrintf(key, sizeof(key), "%s_mesh_%s|body_mesh_%s", part, p->name, p->name));
     if (p->kind == MESH_PARAM_STRING) {
-      const char *text, *dir;
-      size_t      length;
+      const char *text, *dir, *file;
 
       PetscCall(SettingsGetString(settings, key, p->def, &text, &set));
-      UserCheck(set || p->def, "%s: mesh type '%s' needs %s_mesh_%s (%s)", where, type, part, p->name, p->help);
-      PetscCall(SettingsWhere(settings, key, &folder, &dir)); /* files are relative to the options file that names them */
-      PetscCall(PetscStrlen(text, &length));
-      PetscCall(PetscMalloc1(PETSC_MAX_PATH_LEN, &paths[ns]));
-      PetscCall(PetscSNPrintf(paths[ns], PETSC_MAX_PATH_LEN, "%s%s%s", text[0] != '/' && dir ? dir : "", text[0] != '/' && dir && dir[0] ? "/" : "", text));
-      strings[ns] = paths[ns];
-      ns++;
+      UserCheck(set || p->def, "%s: mesh type '%s' needs %s_mesh_%s (%s)", where, gen->type, part, p->name, p->help);
+      PetscCall(SettingsWhere(settings, key, &file, &dir));
+      PetscCall(PetscMalloc1(PETSC_MAX_PATH_LEN, &paths[*npath]));
+      PetscCall(PetscSNPrintf(paths[(*npath)++], PETSC_MAX_PATH_LEN, "%s%s%s", text[0] != '/' && dir ? dir : "", text[0] != '/' && dir && dir[0] ? "/" : "", text));
     } else {
       if (p->def) {
         const char *at = p->def;
@@ -82,17 +65,50 @@ static PetscErrorCode BuildMesh_Private(Settings settings, const char part[], Me
         PetscCall(SettingsGetInts(settings, key, p->count, ints, &set));
         for (PetscInt k = 0; k < p->count; k++) reals[nr + k] = ints[k];
       } else PetscCall(SettingsGetReals(settings, key, p->count, &reals[nr], &set));
-      UserCheck(set || p->def, "%s: mesh type '%s' needs %s_mesh_%s (%s)", where, type, part, p->name, p->help);
+      UserCheck(set || p->def, "%s: mesh type '%s' needs %s_mesh_%s (%s)", where, gen->type, part, p->name, p->help);
       nr += p->count;
     }
   }
-  PetscCall(PetscSNPrintf(key, sizeof(key), "%s: %s_mesh", where, part));
-  ErrorContext(key);
-  PetscCall((*gen->create)(reals, strings, mesh));
-  ErrorContext(NULL);
-  for (PetscInt i = 0; i < ns; i++) PetscCall(PetscFree(paths[i]));
-  PetscCall(PetscSNPrintf(key, sizeof(key), "part '%s'", part));
-  PetscCall(MeshCheck(*mesh, key));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode BuildMesh_Private(Settings settings, const char part[], Mesh *mesh)
+{
+  char                 key[KEY_LENGTH], known[512] = "";
+  const char          *type, *where, *folder;
+  const MeshGenerator *gen = NULL;
+  PetscReal            reals[64];
+  char                *paths[16];
+  PetscInt             npath = 0;
+  PetscBool            set;
+  PetscErrorCode       ierr;
+
+  PetscFunctionBeginUser;
+  *mesh = NULL;
+  PetscCall(PetscSNPrintf(key, sizeof(key), "%s_mesh_type|body_mesh_type", part));
+  PetscCall(SettingsGetString(settings, key, "", &type, &set));
+  for (PetscInt i = 0; MeshGenerators[i]; i++) {
+    if (!strcmp(type, MeshGenerators[i]->type)) gen = MeshGenerators[i];
+    if (i) PetscCall(PetscStrlcat(known, ", ", sizeof(known)));
+    PetscCall(PetscStrlcat(known, MeshGenerators[i]->type, sizeof(known)));
+  }
+  PetscCall(SettingsWhere(settings, key, &where, &folder));
+  UserCheck(set, "'%s' has no mesh: give %s: {mesh: {type: ...}} with one of %s", part, part, known);
+  UserCheck(gen, "%s: %s_mesh_type: '%s' is not a kind of mesh; known: %s", where, part, type, known);
+  ierr = BuildMeshParams_Private(settings, part, gen, where, reals, &npath, paths);
+  if (!ierr) {
+    PetscCall(PetscSNPrintf(key, sizeof(key), "%s: %s_mesh", where, part));
+    ErrorContext(key);
+    ierr = (*gen->create)(reals, (const char *const *)paths, mesh);
+    ErrorContext(NULL);
+  }
+  for (PetscInt i = 0; i < npath; i++) PetscCall(PetscFree(paths[i]));
+  if (!ierr) {
+    PetscCall(PetscSNPrintf(key, sizeof(key), "part '%s'", part));
+    ierr = MeshCheck(*mesh, key);
+  }
+  if (ierr) PetscCall(MeshDestroy(mesh));
+  PetscCall(ierr);
   PetscFunctionReturn(0);
 }
 
@@ -555,6 +571,7 @@ PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes
     while (own[i] >= b.section[at].first + b.section[at].n) at++;
     ierr = BuildBody_Private(&b, &b.section[at], own[i] - b.section[at].first, &body);
     if (!ierr) ierr = ModelAddBody(*model, body);
+    else PetscCall(BodyDestroy(&body));
   }
   PetscCall(ErrorAgree(comm, ierr));
   PetscCall(PetscFree(own));

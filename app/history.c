@@ -88,13 +88,12 @@ PetscErrorCode HistoryDestroy(History *history)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode HistoryWrite(History history, PetscReal t, const PetscReal energy[ENERGY_COUNT])
+/* Values of the probes that are on this rank; the others' stay zero */
+static PetscErrorCode HistoryProbes_Private(History history, PetscReal t)
 {
   const Probes *probes = history->probes;
-  PetscMPIInt   rank;
 
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_rank(history->model->comm, &rank));
   PetscCall(PetscArrayzero(history->value, NPROBE * probes->n));
   PetscCall(ModelOpen(history->model));
   for (PetscInt i = 0; i < probes->n; i++) {
@@ -109,6 +108,17 @@ PetscErrorCode HistoryWrite(History history, PetscReal t, const PetscReal energy
     }
   }
   PetscCall(ModelClose(history->model));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode HistoryWrite(History history, PetscReal t, const PetscReal energy[ENERGY_COUNT])
+{
+  const Probes *probes = history->probes;
+  PetscMPIInt   rank;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(history->model->comm, &rank));
+  if (probes->n) PetscCall(ErrorAgree(history->model->comm, HistoryProbes_Private(history, t))); /* a motion or a stress may not be finite */
   /* each probe is on one rank, so the sum is exact */
   PetscCallMPI(MPI_Reduce(rank ? history->value : MPI_IN_PLACE, history->value, (PetscMPIInt)(NPROBE * probes->n), MPIU_REAL, MPIU_SUM, 0, history->model->comm));
   if (rank == 0) {

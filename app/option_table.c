@@ -17,7 +17,7 @@ const Option option_table[] = {
   OWN("Run", "checkpoint_every", "0", "steps between checkpoints (0: at the end and when interrupted only)"),
   OWN("Run", "energy_guard", "0.1", "stop when the total energy grows by more than this part of the largest energy seen (0: never)"),
   OWN("Run", "energy_every", "1", "steps between evaluations of the energies"),
-  OWN("Run", "indicator_warn", "0.3", "warn when the stability indicator of a body passes this value"),
+  OWN("Run", "indicator_warn", "0.3", "warn when the stability indicator c h^2 omega / r_g of a body passes this value (tl: 0.45 of it)"),
 
   OWN("Contact problems", "fclib", "", "solve these files of friction-contact problems (FCLib's HDF5 form) instead of running a model"),
   OWN("Contact problems", "fclib_solution", "", "folder for copies of the files with their solutions"),
@@ -91,7 +91,7 @@ const Option option_table[] = {
 
   PETSC('s', "Constraint solver", "snes_type", "auto", "auto, nlgs, proxnewton, conic, newtonls, anderson, ngmres, ncg, nrichardson, qn; without friction also vinewtonssls, vinewtonrsls"),
   PETSC('r', "Constraint solver", "snes_rtol", "1e-8", "merit at which a solve ends"),
-  PETSC('i', "Constraint solver", "snes_max_it", "", "most iterations: sweeps, Newton solves or interior-point steps"),
+  PETSC('i', "Constraint solver", "snes_max_it", "", "most iterations: sweeps of nlgs (10000), Newton solves of auto and proxnewton (1000), steps of conic (200)"),
   PETSC(0, "Constraint solver", "snes_monitor", "", "print the merit of every iteration"),
   PETSC(0, "Constraint solver", "snes_converged_reason", "", "print why a solve ended"),
   PETSC('r', "Constraint solver", "snes_nlgs_relaxation", "1", "part of each block's step that nlgs takes"),
@@ -101,10 +101,18 @@ const Option option_table[] = {
   PETSC('i', "Constraint solver", "snes_proxnewton_inner", "20", "most Newton steps of a proximal step"),
   PETSC(0, "Constraint solver", "snes_proxnewton_conic", "true", "help proxnewton by the interior-point method after two failures"),
   PETSC('s', "Constraint solver", "npc_snes_type", "", "nonlinear preconditioner of anderson, ngmres, ncg, nrichardson, qn: nlgs"),
+  PETSC('s', "Constraint solver", "snes_npc_side", "", "side of it: left or right (anderson, ngmres, qn)"),
   PETSC('s', "Constraint solver", "dual_mat_type", "explicit", "explicit: W as blocks; free: by products only"),
   PETSC('s', "Constraint solver", "dual_ordering", "natural", "order of sweeps: natural, or coloring (the same iterates on any number of ranks, also of islands that are shared)"),
   PETSC('i', "Constraint solver", "dual_island_limit", "20000", "most coupled blocks that are solved on one rank"),
   PETSC(0, "Constraint solver", "dual_view", "", "print sizes and residuals after every solve"),
+
+  PETSC('s', "Solves of a part", "part_ksp_type", "preonly", "any KSP; with any of -part_ksp_, -part_pc_, -part_mat_ PETSc solves with a part's operator, else CHOLMOD's factor and own solves do, which are faster"),
+  PETSC('s', "Solves of a part", "part_pc_type", "cholesky", "any PC: cholesky, icc, jacobi, hypre, gamg, ..."),
+  PETSC('s', "Solves of a part", "part_pc_factor_mat_solver_type", "petsc", "library that factors: petsc, cholmod, mumps, ..."),
+  PETSC('r', "Solves of a part", "part_ksp_rtol", "1e-5", "relative tolerance of an iterative solve; 1e-10 or less keeps the accuracy of the scheme"),
+  PETSC('s', "Solves of a part", "part_mat_type", "seqaij", "type of the matrix"),
+  PETSC(0, "Solves of a part", "part_ksp_view", "", "print the solver after every solve"),
 
   PETSC('s', "Partition", "mat_partitioning_type", "", "how bodies are spread over the ranks"),
 

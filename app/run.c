@@ -33,6 +33,15 @@ typedef struct {
   PetscLogStage     stage;
 } Run;
 
+/* May standard output be written over? mpirun gives its ranks a terminal even where its own output goes into a file, so scripts/run says what that is. */
+static PetscBool RunIsTerminal_Private(PetscMPIInt size)
+{
+  const char *told = getenv("ASHLAR_TERMINAL");
+
+  if (told && told[0]) return told[0] == '0' ? PETSC_FALSE : PETSC_TRUE;
+  return size == 1 && !getenv("OMPI_COMM_WORLD_SIZE") && !getenv("PMI_SIZE") && isatty(STDOUT_FILENO) ? PETSC_TRUE : PETSC_FALSE;
+}
+
 static volatile sig_atomic_t SignalSeen = 0;
 static void                  SignalHandler(int signal)
 {
@@ -435,6 +444,18 @@ static PetscErrorCode RunCheckOutputs_Private(Run *run, const char history[], co
   PetscFunctionReturn(0);
 }
 
+/* Options of parts' solves are read when there is something to solve: try them before the run. */
+static PetscErrorCode RunTrySolver_Private(Model model)
+{
+  PetscBool elastic = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < model->nbody; i++)
+    if (model->domain[i]->batch->ops->elastic) elastic = PETSC_TRUE;
+  if (elastic) PetscCall(FactorTryOptions());
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes)
 {
   Run         run = {.comm = comm, .model = model, .probes = probes};
@@ -449,7 +470,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCallMPI(MPI_Comm_rank(comm, &run.rank));
   PetscCallMPI(MPI_Comm_size(comm, &run.size));
   run.began    = MPI_Wtime();
-  run.terminal = isatty(STDOUT_FILENO) ? PETSC_TRUE : PETSC_FALSE;
+  run.terminal = RunIsTerminal_Private(run.size);
   PetscCall(SettingsGetString(settings, "output_history", "", &history, NULL));
   PetscCall(SettingsGetString(settings, "output_exodus", "", &exodus, NULL));
   PetscCall(SettingsGetReal(settings, "output_interval", 0, &run.interval, NULL));
@@ -502,6 +523,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(TSZhangSkeelSetOrigin(run.ts, run.t0));
   PetscCall(TSZhangSkeelSetBalance(run.ts, RunBalanceDue_Private, &run));
   PetscCall(TSSetPostStep(run.ts, RunAccept_Private));
+  PetscCall(ErrorAgree(comm, RunTrySolver_Private(model)));
   PetscCall(SettingsCheckUnused(settings));
   if (check) {
     PetscCall(PetscPrintf(comm, "check: %" PetscInt_FMT " bodies, %" PetscInt_FMT " dofs, nothing wrong\n", model->nglobal, model->ndof));

@@ -37,7 +37,7 @@ static PetscErrorCode SNESView_Auto(SNES snes, PetscViewer viewer)
 PetscErrorCode SNESCreate_Auto(SNES snes)
 {
   PetscFunctionBegin;
-  PetscCall(DualSNESCreate_Private(snes, 1000));
+  PetscCall(DualSNESCreate_Private(snes, 2000));
   snes->ops->solve = SNESSolve_Auto;
   snes->ops->view  = SNESView_Auto;
   PetscFunctionReturn(0);

@@ -6,7 +6,7 @@ typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
 
 /* Hot functions are compiled for processors with vectors of four and chosen when the program is loaded; sanitizers start too late for that. */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
-  #define FOUR_CLONES __attribute__((target_clones("arch=haswell", "default")))
+  #define FOUR_CLONES __attribute__((target_clones("avx2", "default")))
 #else
   #define FOUR_CLONES
 #endif

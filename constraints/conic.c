@@ -162,7 +162,7 @@ PetscErrorCode ConicSolve(Newton w, System s, PetscReal tol, PetscInt max_it, Pe
       if (s->relation[i] != RELATION_EQUAL)
         for (PetscInt e = 0; e < rows; e++) z[3 * i + e] += t * ur[3 * i + e];
     }
-    sigma = PetscMin(PetscMax((1 - t) * (1 - t), 0.02), 0.5);
+    sigma = t < 0.1 ? 2 : PetscMin(PetscMax((1 - t) * (1 - t), 0.02), 0.5); /* stuck at the boundary: back to the centre */
   }
   PetscFunctionReturn(0);
 }

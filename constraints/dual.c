@@ -30,6 +30,7 @@ static PetscErrorCode DualResetSNES_Private(Dual d)
   PetscCall(VecDestroy(&d->f));
   PetscCall(MatDestroy(&d->W));
   PetscCall(MatDestroy(&d->J));
+  PetscCall(MatDestroy(&d->mat));
   PetscFunctionReturn(0);
 }
 
@@ -60,19 +61,27 @@ PetscErrorCode DualSetMerit(Dual dual, DualMerit merit)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode DualSetFromOptions(Dual d)
+/* One of two words */
+static PetscErrorCode DualChoice_Private(Dual d, const char option[], const char first[], const char second[], PetscBool *is_second)
 {
-  static const char *const types[] = {"explicit", "free", NULL}, *const orderings[] = {"natural", "coloring", NULL};
-  PetscInt                 type = d->matfree, ordering = d->coloring;
+  char      text[64];
+  PetscBool set;
 
   PetscFunctionBeginUser;
-  PetscOptionsBegin(d->comm, NULL, "Constraint problem", "Dual");
-  PetscCall(PetscOptionsEList("-dual_mat_type", "W as blocks, or by products only", "", types, 2, types[type], &type, NULL));
-  PetscCall(PetscOptionsInt("-dual_island_limit", "most blocks of an island that is solved on one rank", "", d->island_limit, &d->island_limit, NULL));
-  PetscCall(PetscOptionsEList("-dual_ordering", "order of sweeps", "", orderings, 2, orderings[ordering], &ordering, NULL));
-  PetscOptionsEnd();
-  d->coloring = ordering ? PETSC_TRUE : PETSC_FALSE;
-  d->matfree = type ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(PetscOptionsGetString(NULL, NULL, option, text, sizeof(text), &set));
+  if (!set) PetscFunctionReturn(0);
+  PetscCheck(!strcmp(text, first) || !strcmp(text, second), d->comm, PETSC_ERR_USER_INPUT, "%s: there is no '%s'; take %s or %s", option + 1, text, first, second);
+  *is_second = strcmp(text, second) ? PETSC_FALSE : PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DualSetFromOptions(Dual d)
+{
+  PetscFunctionBeginUser;
+  PetscCall(DualChoice_Private(d, "-dual_mat_type", "explicit", "free", &d->matfree));
+  PetscCall(DualChoice_Private(d, "-dual_ordering", "natural", "coloring", &d->coloring));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dual_island_limit", &d->island_limit, NULL));
+  PetscCheck(d->island_limit >= 0, d->comm, PETSC_ERR_USER_INPUT, "dual_island_limit: %" PetscInt_FMT " is below 0", d->island_limit);
   PetscCall(PetscOptionsHasName(NULL, NULL, "-dual_view", &d->viewed));
   PetscFunctionReturn(0);
 }
@@ -89,6 +98,7 @@ PetscErrorCode DualSetProblem(Dual d, PetscInt n, const PetscInt ptr[], const Pe
     PetscCheck(row[i].relation != RELATION_INTERVAL || (row[i].rows == 1 && row[i].lower <= row[i].upper), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "limits of block %" PetscInt_FMT " are wrong", i);
     PetscCheck((row[i].relation != RELATION_CONE && row[i].relation != RELATION_STICK) || row[i].rows > 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a contact needs a tangent, block %" PetscInt_FMT " has none", i);
   }
+  PetscCall(MatDestroy(&d->mat));
   s->fclib = d->merit == DUAL_MERIT_FCLIB ? PETSC_TRUE : PETSC_FALSE;
   d->n     = n;
   PetscCall(DualDistribute_Private(d, n, ptr, col, w, b, row));
@@ -287,7 +297,7 @@ PetscErrorCode DualView(Dual d, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "Dual: %" PetscInt_FMT " blocks (", count[7]));
   for (PetscInt k = 0, any = 0; k < 4; k++)
     if (count[k]) PetscCall(PetscViewerASCIIPrintf(viewer, "%s%" PetscInt_FMT " %s", any++ ? ", " : "", count[k], names[k]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, ") in %" PetscInt_FMT " islands, the largest has %" PetscInt_FMT "; %s, on %d rank%s%s\n", d->nisland, d->largest, d->matfree ? "by products only" : "explicit", d->size,
+  PetscCall(PetscViewerASCIIPrintf(viewer, ") in %" PetscInt_FMT " island%s, the largest has %" PetscInt_FMT "; %s, on %d rank%s%s\n", d->nisland, d->nisland == 1 ? "" : "s", d->largest, d->matfree ? "by products only" : "explicit", d->size,
                                    d->size > 1 ? "s" : "", s->shared ? ", shared" : ""));
   if (count[0] + count[1]) {
     char text[2][32];

@@ -31,6 +31,9 @@ PETSC_EXTERN PetscErrorCode DualSolve(Dual dual, PetscReal R[], PetscReal U[], S
 /* Of the last solve, over all ranks; iterations: sweeps, Newton solves and interior-point steps, or those of PETSc's types */
 PETSC_EXTERN PetscErrorCode DualGetReport(Dual dual, SolveReport *report, PetscInt *iterations);
 PETSC_EXTERN PetscErrorCode DualGetSNES(Dual dual, SNES *snes);
+/* W of the problem as it is solved (islands gathered): MATBAIJ of block size 3, or a shell that multiplies if it is shared or -dual_mat_type is
+   free. The dual's own, until the next problem. */
+PETSC_EXTERN PetscErrorCode DualGetMat(Dual dual, Mat *W);
 /* Sizes, friction, islands, rank estimate, and the residual of each part of the law at the last solution (-dual_view) */
 PETSC_EXTERN PetscErrorCode DualView(Dual dual, PetscViewer viewer);
 

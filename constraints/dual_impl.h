@@ -26,6 +26,7 @@ struct _p_Dual {
   PetscBool           own;                /* its type is one of ours, which works on any size */
   Vec                 x, f;
   Mat                 W, J;               /* for PETSc's types: W, generalized Jacobian */
+  Mat                 mat;                /* of DualGetMat() */
   PetscReal          *r, *u;              /* 3 (n + nghost) + 1: the system's iterate and velocities */
   PetscReal          *cr, *cu, *best;     /* last evaluated iterate and its velocities; the best one */
   PetscInt            rucapacity;

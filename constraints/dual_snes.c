@@ -58,11 +58,9 @@ static PetscErrorCode DualVelocity_Private(SNES snes, Vec x, Vec f, void *ctx)
 
 static PetscErrorCode DualVelocityJacobian_Private(SNES snes, Vec x, Mat J, Mat P, void *ctx)
 {
-  Dual d = (Dual)ctx;
-
-  PetscFunctionBegin; /* W, each time anew: vinewtonssls scales what it gets */
+  PetscFunctionBegin; /* W, anew: a type may scale its matrix in place */
   (void)snes, (void)x, (void)J;
-  PetscCall(MatCopy(d->W, P, SAME_NONZERO_PATTERN));
+  PetscCall(MatCopy(((Dual)ctx)->W, P, SAME_NONZERO_PATTERN));
   PetscFunctionReturn(0);
 }
 
@@ -206,6 +204,42 @@ static PetscErrorCode DualMakeW_Private(Dual d, MatType type, Mat *W)
   PetscFunctionReturn(0);
 }
 
+/* y = W x */
+static PetscErrorCode DualMatMult_Private(Mat W, Vec x, Vec y)
+{
+  Dual             d;
+  System           s;
+  const PetscReal *a;
+  PetscReal       *b;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(W, &d));
+  s = d->system;
+  PetscCall(VecGetArrayRead(x, &a));
+  PetscCall(PetscArraycpy(d->r, a, 3 * s->n));
+  PetscCall(VecRestoreArrayRead(x, &a));
+  PetscCall(VecGetArrayWrite(y, &b));
+  PetscCall(SystemMult(s, d->r, d->u));
+  for (PetscInt i = 0; i < 3 * s->n; i++) b[i] = d->u[i] - s->q[i];
+  PetscCall(VecRestoreArrayWrite(y, &b));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DualGetMat(Dual d, Mat *W)
+{
+  const PetscInt n = 3 * d->system->n;
+
+  PetscFunctionBegin;
+  if (!d->mat) {
+    if (d->system->shared || d->matfree) {
+      PetscCall(MatCreateShell(d->comm, n, n, PETSC_DETERMINE, PETSC_DETERMINE, d, &d->mat));
+      PetscCall(MatShellSetOperation(d->mat, MATOP_MULT, (void (*)(void))DualMatMult_Private));
+    } else PetscCall(DualMakeW_Private(d, MATBAIJ, &d->mat));
+  }
+  *W = d->mat;
+  PetscFunctionReturn(0);
+}
+
 /* Bounds of a variational inequality: normals from zero on, no tangents, joints free */
 static PetscErrorCode DualBounds_Private(Dual d)
 {
@@ -260,14 +294,28 @@ static PetscErrorCode DualMakeKSP_Private(Dual d)
   PetscFunctionReturn(0);
 }
 
+static const char dual_able[] = "auto, nlgs, proxnewton, conic, newtonls, anderson, ngmres, ncg, nrichardson or qn";
+
+/* A type that PETSc knows and that has what it needs here; option: where it was asked for */
+static PetscErrorCode DualCheckType_Private(Dual d, const char option[], const char name[], const char able[])
+{
+  static const char *const bad[] = {SNESMS, SNESKSPONLY, SNESKSPTRANSPOSEONLY, SNESSHELL, SNESPATCH, SNESNASM, SNESASPIN, SNESFAS, SNESPYTHON, SNESCOMPOSITE, SNESNGS, NULL};
+  PetscErrorCode (*create)(SNES);
+
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListFind(SNESList, name, &create));
+  PetscCheck(create, d->comm, PETSC_ERR_USER_INPUT, "%s: there is no '%s'; take %s", option, name, able);
+  for (PetscInt i = 0; bad[i]; i++) PetscCheck(strcmp(name, bad[i]), d->comm, PETSC_ERR_USER_INPUT, "%s: '%s' cannot solve contact problems; take %s", option, name, able);
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode DualCreateSNES_Private(Dual d)
 {
-  static const char *const bad[] = {SNESMS, SNESKSPONLY, SNESKSPTRANSPOSEONLY, SNESSHELL, SNESPATCH, SNESNASM, SNESASPIN, SNESFAS, SNESPYTHON, NULL};
-  static const char        able[] = "auto, nlgs, proxnewton, conic, newtonls, anderson, ngmres, ncg, nrichardson or qn";
-  System                   s     = d->system;
-  PetscBool                vi, newton, known;
-  SNESType                 type;
-  char                     name[64] = "auto";
+  System    s = d->system;
+  PetscBool vi, newton, left, set;
+  SNESType  type;
+  PCSide    side;
+  char      name[64] = "auto";
 
   PetscFunctionBegin;
   d->newton->ksp = NULL;
@@ -279,19 +327,19 @@ static PetscErrorCode DualCreateSNES_Private(Dual d)
   PetscCall(SNESSetType(d->snes, "auto"));
   PetscCall(SNESSetFunction(d->snes, d->f, DualFunction_Private, d));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-snes_type", name, sizeof(name), NULL));
-  {
-    PetscErrorCode (*create)(SNES);
-
-    PetscCall(PetscFunctionListFind(SNESList, name, &create));
-    known = create ? PETSC_TRUE : PETSC_FALSE;
-  }
-  PetscCheck(known, d->comm, PETSC_ERR_USER_INPUT, "snes_type: there is no '%s'; take %s", name, able);
+  PetscCall(DualCheckType_Private(d, "snes_type", name, dual_able));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-npc_snes_type", name, sizeof(name), &set));
+  if (set) PetscCall(DualCheckType_Private(d, "npc_snes_type", name, "nlgs"));
   PetscCall(SNESSetFromOptions(d->snes));
   PetscCall(SNESGetType(d->snes, &type));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)d->snes, &d->own, "auto", "nlgs", "proxnewton", "conic", ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)d->snes, &vi, SNESVINEWTONRSLS, SNESVINEWTONSSLS, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)d->snes, &newton, SNESNEWTONLS, SNESNEWTONTR, SNESNEWTONTRDC, ""));
-  for (PetscInt i = 0; bad[i]; i++) PetscCheck(strcmp(type, bad[i]), d->comm, PETSC_ERR_USER_INPUT, "snes_type: '%s' cannot solve contact problems; take %s", type, able);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)d->snes, &left, SNESNCG, SNESNRICHARDSON, ""));
+  PetscCall(SNESGetNPCSide(d->snes, &side));
+  PetscCheck(!set || !d->own, d->comm, PETSC_ERR_USER_INPUT, "npc_snes_type: '%s' takes no nonlinear preconditioner; remove it", type);
+  PetscCheck(!set || !left || side == PC_LEFT, d->comm, PETSC_ERR_USER_INPUT, "snes_npc_side: '%s' takes left only", type);
+  PetscCheck(d->snes->rtol > 0, d->comm, PETSC_ERR_USER_INPUT, "snes_rtol: %g is not above 0", (double)d->snes->rtol);
   if (vi || newton) {
     PetscCheck(!d->matfree && !s->shared, d->comm, PETSC_ERR_USER_INPUT, "snes_type: '%s' needs W as blocks on one rank: take -dual_mat_type explicit and a larger -dual_island_limit, or type auto", type);
   }
@@ -331,8 +379,15 @@ PetscErrorCode DualMakeSNES_Private(Dual d)
     PetscCall(SNESReset(d->snes));
     PetscCall(DualMakeVectors_Private(d, s->n + s->n / 2));
     PetscCall(SNESSetFunction(d->snes, d->f, DualFunction_Private, d));
-  } else if (grow) PetscCall(DualCreateSNES_Private(d));
-  if (d->own && !d->newton->ksp && (s->shared || d->matfree)) PetscCall(DualMakeKSP_Private(d));
+  } else if (grow) {
+    PetscErrorCode ierr = DualCreateSNES_Private(d);
+
+    if (ierr) d->newton->ksp = NULL;
+    if (ierr) SNESDestroy(&d->snes); /* half made: the next problem may be one for it */
+    PetscCall(ierr);
+  }
+  /* on several ranks the next problem may have an island that is shared */
+  if (d->own && !d->newton->ksp && (d->size > 1 || d->matfree)) PetscCall(DualMakeKSP_Private(d));
   PetscFunctionReturn(0);
 }
 
@@ -343,6 +398,7 @@ static PetscErrorCode DualSNESMonitor_Private(void *ctx, const SolveReport *repo
   SNES snes = (SNES)ctx;
 
   PetscFunctionBegin;
+  if (snes->iter == SolveReportIterations(report) && snes->norm == report->merit) PetscFunctionReturn(0); /* said before, by the method before */
   snes->iter = SolveReportIterations(report);
   snes->norm = report->merit;
   PetscCall(SNESLogConvergenceHistory(snes, report->merit, 0));

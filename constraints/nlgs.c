@@ -1,12 +1,13 @@
 /* nlgs: nonlinear Gauss-Seidel, block after block with the exact solution of the one-contact problem. */
 #include "dual_impl.h"
 #include "cone.h"
+#include "physics/rotation.h"
 #include <petsc/private/snesimpl.h>
 
 struct _p_Nlgs {
   OneContact *one;
   PetscReal  *inverse; /* 9 of each block that is no cone: of W_ii, by columns; 1 / W of an interval */
-  PetscReal  *best;    /* 3 of each block: the best iterate that was looked at */
+  PetscReal  *best;    /* 3 of each block: the best iterate of a solve */
   PetscInt    capacity;
 };
 
@@ -26,32 +27,15 @@ PetscErrorCode NlgsDestroy(Nlgs *g)
   PetscFunctionReturn(0);
 }
 
-/* Inverse of W_ii; where that is singular, of W_ii plus a little: a proximal step */
+/* Inverse of W_ii, by columns as W_ii is; where that is singular, of W_ii plus a little: a proximal step */
 static void Inverse_Private(const PetscReal *w, PetscReal *v)
 {
-  const PetscReal trace = w[0] + w[4] + w[8];
-  PetscReal       shift = 0;
+  const PetscReal trace = w[0] + w[4] + w[8], shift = Mat3Det(w) > 1e-12 * trace * trace * trace ? 0 : 1e-3 * trace / 3;
+  PetscReal       a[9];
 
-  for (;;) {
-    PetscReal a[9], det;
-
-    for (PetscInt k = 0; k < 9; k++) a[k] = w[k] + (k % 4 ? 0 : shift);
-    v[0] = a[4] * a[8] - a[7] * a[5];
-    v[1] = a[7] * a[2] - a[1] * a[8];
-    v[2] = a[1] * a[5] - a[4] * a[2];
-    v[3] = a[6] * a[5] - a[3] * a[8];
-    v[4] = a[0] * a[8] - a[6] * a[2];
-    v[5] = a[3] * a[2] - a[0] * a[5];
-    v[6] = a[3] * a[7] - a[6] * a[4];
-    v[7] = a[6] * a[1] - a[0] * a[7];
-    v[8] = a[0] * a[4] - a[3] * a[1];
-    det  = a[0] * v[0] + a[3] * v[1] + a[6] * v[2];
-    if (shift > 0 || det > 1e-12 * trace * trace * trace) {
-      for (PetscInt k = 0; k < 9; k++) v[k] /= det;
-      return;
-    }
-    shift = 1e-3 * trace / 3;
-  }
+  for (PetscInt k = 0; k < 9; k++) a[k] = w[k] + (k % 4 ? 0 : shift);
+  if (!Mat3Inverse(a, v)) /* so far from definite that nothing helps: a step of the size that the trace suggests */
+    for (PetscInt k = 0; k < 9; k++) v[k] = k % 4 ? 0 : 3 / trace;
 }
 
 PetscErrorCode NlgsSetUp(Nlgs g, System s)
@@ -152,13 +136,13 @@ PetscErrorCode NlgsSolve(Nlgs g, System s, const NlgsOptions *o, PetscReal *r, P
     PetscCall(SystemMult(s, r, u));
     PetscCall(SystemMerit(s, r, u, &report->merit));
     PetscCall(SolveMonitorCall(monitor, report));
-    if (!(report->merit > o->tol)) break; /* also when it is not a number any more */
     if (report->merit < best) {
       best = report->merit;
-      PetscCall(PetscArraycpy(g->best, r, 3 * s->n));
+      if (best > o->tol) PetscCall(PetscArraycpy(g->best, r, 3 * s->n));
     }
+    if (!(report->merit > o->tol)) break; /* also when it is not a number any more */
   }
-  if (best < PETSC_INFINITY && !(report->merit <= best)) { /* sweeps may wander */
+  if (best > o->tol && best < PETSC_INFINITY) { /* sweeps may run in circles: the last iterate need not be the best */
     PetscCall(PetscArraycpy(r, g->best, 3 * s->n));
     PetscCall(SystemMult(s, r, u));
     report->merit = best;

@@ -4,7 +4,7 @@
 #include "physics/rotation.h"
 #include <petsc/private/snesimpl.h>
 
-const ProxOptions ProxDefaults = {1e-8, 3e-3, 1000, 20, PETSC_TRUE};
+const ProxOptions ProxDefaults = {1e-8, 3e-3, 2000, 20, PETSC_TRUE};
 
 PetscErrorCode NewtonCreate(Newton *w)
 {
@@ -305,7 +305,7 @@ static PetscErrorCode ProxSolveLU_Private(Newton w, System s, PetscBool *ok)
 typedef enum { INNER_DONE, INNER_CONVERGED, INNER_FAILED } InnerReason;
 
 /* One inner problem: K* holds u^ + alpha D (r - rk), by Newton with full steps. On DONE the merit of (r, u) itself is below tol. */
-static PetscErrorCode ProxInner_Private(Newton w, System s, PetscReal alpha, const ProxOptions *o, PetscReal *r, PetscReal *u, PetscReal *bestmerit, SolveReport *report, const SolveMonitors *monitor, PetscInt *its, InnerReason *reason)
+static PetscErrorCode ProxInner_Private(Newton w, System s, PetscReal alpha, PetscInt patience, const ProxOptions *o, PetscReal *r, PetscReal *u, PetscReal *bestmerit, SolveReport *report, const SolveMonitors *monitor, PetscInt *its, InnerReason *reason)
 {
   PetscReal best = PETSC_INFINITY;
   PetscInt  stagnant = 0;
@@ -349,10 +349,10 @@ static PetscErrorCode ProxInner_Private(Newton w, System s, PetscReal alpha, con
       break;
     }
     if (f < 0.9 * best) {
-      best     = f;
+      if (*its || !patience) best = f; /* the first step may raise it by decades before it falls: then the start is no measure */
       stagnant = 0;
-    } else if (++stagnant > 8) break;
-    if (!finite || *its == o->inner || report->newton >= o->max_it) break;
+    } else if (++stagnant > (patience ? 12 : 8)) break;
+    if (!finite || *its == o->inner * (patience ? 2 : 1) || report->newton >= o->max_it) break;
     if (s->shared || s->matfree) {
       PetscCall(ProxFixedProduct_Private(w, s));
       PetscCall(ProxSolveKSP_Private(w, s, &ok));
@@ -364,10 +364,26 @@ static PetscErrorCode ProxInner_Private(Newton w, System s, PetscReal alpha, con
   PetscFunctionReturn(0);
 }
 
+/* Takes the interior-point method's r if it is better than this one */
+static PetscErrorCode ProxConic_Private(Newton w, System s, PetscReal tol, PetscInt max_it, PetscReal *r, PetscReal *u, PetscReal *best, SolveReport *report, const SolveMonitors *monitor)
+{
+  PetscFunctionBeginUser;
+  PetscCall(SystemMult(s, r, u));
+  PetscCall(SystemMerit(s, r, u, &report->merit));
+  PetscCall(ConicSolve(w, s, tol, max_it, r, u, report, monitor));
+  if (report->merit < *best) {
+    *best = report->merit;
+    PetscCall(PetscArraycpy(w->best, r, 3 * s->n));
+  }
+  PetscFunctionReturn(0);
+}
+
+#define PROX_PATIENCE 250 /* Newton solves; few problems need as many */
+
 PetscErrorCode ProxSolve(Newton w, Nlgs g, System s, const ProxOptions *o, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
 {
-  PetscReal alpha = o->alpha0, d = 0.3, best;
-  PetscInt  successes = 0, failures = 0;
+  PetscReal alpha = o->alpha0, d = 0.3, slowest = 0.3, best;
+  PetscInt  successes = 0, failures = 0, patience = 0;
   PetscBool helped    = PETSC_FALSE;
 
   PetscFunctionBeginUser;
@@ -381,14 +397,24 @@ PetscErrorCode ProxSolve(Newton w, Nlgs g, System s, const ProxOptions *o, Petsc
     InnerReason reason;
     PetscInt    its;
 
+    if (report->newton >= (patience + 1) * PROX_PATIENCE) {
+      /* alpha has gone up and down without an end: the interior-point method as far as it comes, then a large alpha that shrinks slowly */
+      patience++;
+      slowest = d = 0.65;
+      alpha       = 1;
+      if (o->conic) {
+        PetscCall(ProxConic_Private(w, s, o->tol, 200, r, u, &best, report, monitor));
+        if (best <= o->tol) break;
+      }
+    }
     PetscCall(PetscArraycpy(w->rk, r, 3 * s->n));
-    PetscCall(ProxInner_Private(w, s, alpha, o, r, u, &best, report, monitor, &its, &reason));
+    PetscCall(ProxInner_Private(w, s, alpha, patience, o, r, u, &best, report, monitor, &its, &reason));
     report->outer++;
     if (reason == INNER_DONE) break;
     if (reason == INNER_CONVERGED) {
       alpha = PetscMax(alpha * (its <= 3 ? d * d : its <= 6 ? d : PetscSqrtReal(d)), 1e-7);
       if (++successes == 3) {
-        d         = PetscMax(0.3, d * d);
+        d         = PetscMax(slowest, d * d);
         successes = 0;
       }
       continue;
@@ -398,13 +424,7 @@ PetscErrorCode ProxSolve(Newton w, Nlgs g, System s, const ProxOptions *o, Petsc
     PetscCall(PetscArraycpy(r, w->rk, 3 * s->n));
     if (o->conic && !helped && ++failures == 2 && s->balls) {
       helped = PETSC_TRUE;
-      PetscCall(SystemMult(s, r, u));
-      PetscCall(SystemMerit(s, r, u, &report->merit));
-      PetscCall(ConicSolve(w, s, PetscMax(1e-6, o->tol), 60, r, u, report, monitor));
-      if (report->merit < best) {
-        best = report->merit;
-        PetscCall(PetscArraycpy(w->best, r, 3 * s->n));
-      }
+      PetscCall(ProxConic_Private(w, s, PetscMax(1e-6, o->tol), 60, r, u, &best, report, monitor));
       alpha = o->alpha0 / 10;
       d     = 0.3;
       continue;
@@ -470,7 +490,7 @@ PetscErrorCode SNESCreate_ProxNewton(SNES snes)
   ProxOptions *o;
 
   PetscFunctionBegin;
-  PetscCall(DualSNESCreate_Private(snes, 1000));
+  PetscCall(DualSNESCreate_Private(snes, 2000));
   PetscCall(PetscNew(&o));
   *o                        = ProxDefaults;
   snes->data                = o;

@@ -10,7 +10,7 @@ typedef struct {
   Nodal      nodal;
   Factor     factor;
   PetscReal  factor_sm, factor_sk;
-  PetscReal *R, *a, *F;  /* per group, at the stage's configuration: frame (9), mass centre (3), sum (x - a) (x) weight (9) */
+  PetscReal *R, *a;      /* per group, at the stage's configuration: frame (9), mass centre (3) */
   PetscReal *xs;         /* the stage's configuration when the step is iterated, else NULL: nodal.qh */
   PetscReal *r;          /* like u, in the body's frame: K0 y, then right-hand side, then solution */
   PetscReal *y;          /* d + eta w in the body's frame: of the group at work, or like u if no K0 y is made */
@@ -31,7 +31,7 @@ static PetscErrorCode BCSetUp_Private(Batch batch)
   batch->data = bc;
   PetscCall(NodalSetUp(batch, &bc->nodal));
   PetscCall(PartSetUpElastic(batch->part));
-  PetscCall(PetscMalloc3(9 * lanes, &bc->R, 3 * lanes, &bc->a, 9 * lanes, &bc->F));
+  PetscCall(PetscMalloc2(9 * lanes, &bc->R, 3 * lanes, &bc->a));
   PetscCall(SIMDCalloc((size_t)lanes * batch->nu, &bc->r));
   PetscCall(SIMDCalloc((size_t)batch->w * batch->nu, &bc->d));
   if (batch->eta != 0) {
@@ -48,7 +48,7 @@ static PetscErrorCode BCDestroy_Private(Batch batch)
 
   PetscFunctionBeginUser;
   PetscCall(NodalDestroy(&bc->nodal));
-  PetscCall(PetscFree3(bc->R, bc->a, bc->F));
+  PetscCall(PetscFree2(bc->R, bc->a));
   PetscCall(SIMDFree(&bc->r));
   PetscCall(SIMDFree(&bc->d));
   PetscCall(SIMDFree(&bc->w));
@@ -97,7 +97,7 @@ static PetscErrorCode BCPredictGroup_Private(Batch batch, const Stage *stage, Pe
   BC              *bc = (BC *)batch->data;
   const PetscInt   nn = batch->part->nnode, w = BatchGroupWidth(batch, g), at = g * batch->w, off = at * batch->nu;
   const PetscReal *x = bc->nodal.qh + off, *a = bc->nodal.a + 3 * at;
-  PetscReal       *R = bc->R + 9 * at, *F = bc->F + 9 * at;
+  PetscReal       *R = bc->R + 9 * at, F[9 * LANES_MAX];
 
   PetscFunctionBeginUser;
   PetscCall(NodalPredict(batch, stage, g, &bc->nodal, BCFrameWeights_Private(batch), F));
@@ -142,7 +142,7 @@ static PetscErrorCode BCConfigure_Private(Batch batch, const Stage *stage, Petsc
 {
   BC            *bc = (BC *)batch->data;
   const PetscInt nn = batch->part->nnode, w = BatchGroupWidth(batch, g), at = g * batch->w, off = at * batch->nu;
-  PetscReal      v[3 * LANES_MAX], *x, *a = bc->a + 3 * at, *R = bc->R + 9 * at, *F = bc->F + 9 * at, *um = bc->r + off;
+  PetscReal      v[3 * LANES_MAX], *x, *a = bc->a + 3 * at, *R = bc->R + 9 * at, *um = bc->r + off, F[9 * LANES_MAX];
 
   PetscFunctionBeginUser;
   if (!bc->xs) PetscCall(SIMDCalloc((size_t)batch->lanes * batch->nu, &bc->xs));
@@ -172,8 +172,8 @@ static PetscErrorCode BCLinearize_Private(Batch batch, const Stage *stage)
   bc->ahead = PETSC_FALSE;
   for (PetscInt g = 0; g < batch->ngroup; g++) {
     const PetscInt   w = BatchGroupWidth(batch, g), at = g * batch->w, off = at * batch->nu;
-    const PetscReal *a = bc->a + 3 * at, *R = bc->R + 9 * at;
-    PetscReal        twist[3 * LANES_MAX], *r = bc->r + off;
+    const PetscReal *R = bc->R + 9 * at;
+    PetscReal       *r = bc->r + off;
     LanesLoads       loads = {.h = h, .gravity = {stage->gravity[0], stage->gravity[1], stage->gravity[2]}, .force = batch->force ? batch->force + off : NULL, .c = h * batch->alpha, .s = stage->sm};
 
     if (stage->iteration) PetscCall(BCConfigure_Private(batch, stage, g));
@@ -181,11 +181,6 @@ static PetscErrorCode BCLinearize_Private(Batch batch, const Stage *stage)
     if (stage->iteration) loads.du = batch->du + off;
     if (BCNeedsProduct_Private(batch, stage)) {
       loads.f = r; /* (27) */
-      if (batch->conserve) {
-        LanesTwist(nn, w, R, (stage->iteration ? bc->xs : bc->nodal.qh) + off, a, bc->F + 9 * at, r, twist);
-        loads.twist  = twist;
-        loads.weight = BCFrameWeights_Private(batch);
-      }
     } else {
       /* K0 y = (A0 - sm M) y / sk */
       loads.y = bc->y + off;
@@ -221,21 +216,22 @@ static PetscErrorCode BCCorrect_Private(Batch batch, const Stage *stage)
   PetscFunctionReturn(0);
 }
 
-/* w.(K0 w - twist x weight): as in the step, the force that damps has no torque either if the batch conserves. R, a, F: of the step that
-   ends, at its configuration bc->x. */
-static void BCDamping_Private(Batch batch, PetscInt g, const PetscReal *R, const PetscReal *a, const PetscReal *F, PetscReal *damp)
+/* w.K0 w, less the power T.omega of the torque of K0 w if the batch conserves, which takes its effect off. R: of the step that ends; a: at
+   its half step bc->x, where momentum is set. */
+static void BCDamping_Private(Batch batch, PetscInt g, const PetscReal *R, const PetscReal *a, PetscReal *damp)
 {
-  BC             *bc = (BC *)batch->data;
-  const PetscInt  nn = batch->part->nnode, w = BatchGroupWidth(batch, g);
-  const PetscReal zero[3 * LANES_MAX] = {0};
-  PetscReal       twist[3 * LANES_MAX], Z[9 * LANES_MAX];
+  BC            *bc = (BC *)batch->data;
+  const PetscInt nn = batch->part->nnode, w = BatchGroupWidth(batch, g);
+  PetscReal      J[6 * LANES_MAX], L[3 * LANES_MAX], P[3 * LANES_MAX], T[3 * LANES_MAX], omega[3 * LANES_MAX], rg2[LANES_MAX], *work = bc->d;
 
   LanesDot(nn, w, NULL, bc->w, bc->kw, damp);
   if (!batch->conserve) return;
-  LanesTwist(nn, w, R, bc->x, a, F, bc->kw, twist);
-  LanesCovariance(nn, w, BCFrameWeights_Private(batch), bc->w, zero, Z); /* sum w (x) weight, whose skew part is sum weight x w */
-  for (PetscInt l = 0; l < w; l++)
-    damp[l] -= twist[l] * (Z[7 * w + l] - Z[5 * w + l]) + twist[w + l] * (Z[2 * w + l] - Z[6 * w + l]) + twist[2 * w + l] * (Z[3 * w + l] - Z[w + l]);
+  LanesFromBody(nn, w, R, bc->w, 0, NULL, PETSC_FALSE, work);
+  LanesMoments(nn, w, batch->part->mass, bc->x, a, work, NULL, J, L, NULL);
+  LanesSpin(w, J, L, omega, rg2);
+  LanesFromBody(nn, w, R, bc->kw, 0, NULL, PETSC_FALSE, work);
+  LanesForceSums(nn, w, work, bc->x, a, P, T);
+  for (PetscInt l = 0; l < w; l++) damp[l] -= T[l] * omega[l] + T[w + l] * omega[w + l] + T[2 * w + l] * omega[2 * w + l];
 }
 
 static PetscErrorCode BCEnergies_Private(Batch batch, const Stage *stage)
@@ -263,10 +259,9 @@ static PetscErrorCode BCEnergies_Private(Batch batch, const Stage *stage)
       for (PetscInt i = 0; i < 3 * w; i++) dv[i] = v[i] - bc->nodal.v[3 * at + i];
       LanesToBody(nn, w, bc->R + 9 * at, u, v, NULL, -0.5, batch->du + off, dv, bc->w);
       if (batch->conserve) {
-        PetscCall(PetscArraycpy(bc->x, (stage->implicit ? bc->xs : bc->nodal.qh) + off, w * batch->nu));
+        PetscCall(PetscArraycpy(bc->x, bc->nodal.qh + off, w * batch->nu));
         PetscCall(PetscArraycpy(R, bc->R + 9 * at, 9 * w));
-        PetscCall(PetscArraycpy(F, bc->F + 9 * at, 9 * w));
-        PetscCall(PetscArraycpy(a, bc->a + 3 * at, 3 * w));
+        PetscCall(PetscArraycpy(a, bc->nodal.a + 3 * at, 3 * w));
       }
       x[ncol]   = bc->w;
       y[ncol++] = bc->kw;
@@ -278,7 +273,7 @@ static PetscErrorCode BCEnergies_Private(Batch batch, const Stage *stage)
       y[ncol++] = bc->r + off;
     }
     PetscCall(BCProduct_Private(batch, g, ncol, x, y, bc->d, in));
-    if (damped) BCDamping_Private(batch, g, R, a, F, damp);
+    if (damped) BCDamping_Private(batch, g, R, a, damp);
     for (PetscInt l = 0; l < w && at + l < batch->n; l++) {
       PetscReal *ledger = &batch->ledger[(at + l) * LEDGER_SIZE];
 
@@ -324,7 +319,7 @@ static PetscErrorCode BCStress_Private(Batch batch, PetscInt d, PetscInt elem, c
 }
 
 const FormulationOps FormulationBC = {
-  .name = "bc", .help = "body co-rotated: small strains in a frame that turns with the body, one factor for all bodies of a part", .code = 2, .elastic = PETSC_TRUE, .size = NodalSize, .lanes = PETSC_TRUE,
+  .name = "bc", .help = "body co-rotated: small strains in a frame that turns with the body, one factor for all bodies of a part", .code = 2, .elastic = PETSC_TRUE, .reach = 1, .size = NodalSize, .lanes = PETSC_TRUE,
   .setup = BCSetUp_Private, .destroy = BCDestroy_Private, .start = NodalStart, .predict = BCPredict_Private, .linearize = BCLinearize_Private, .solve = BCSolve_Private,
   .correct = BCCorrect_Private, .energies = BCEnergies_Private, .forget = BCForget_Private, .point = NodalPoint, .addforce = NodalAddForce, .stress = BCStress_Private,
   .momentum = NodalMomentum,

@@ -226,7 +226,7 @@ static PetscErrorCode TLStress_Private(Batch batch, PetscInt d, PetscInt elem, c
 }
 
 const FormulationOps FormulationTL = {
-  .name = "tl", .help = "total Lagrangian: large strains and rotations, the tangent is factored in every step", .code = 3, .elastic = PETSC_TRUE, .size = NodalSize, .setup = TLSetUp_Private,
+  .name = "tl", .help = "total Lagrangian: large strains and rotations, the tangent is factored in every step", .code = 3, .elastic = PETSC_TRUE, .reach = 0.45, .size = NodalSize, .setup = TLSetUp_Private,
   .destroy = TLDestroy_Private, .start = NodalStart, .predict = TLPredict_Private, .linearize = TLLinearize_Private, .solve = TLSolve_Private, .correct = TLCorrect_Private,
   .energies = TLEnergies_Private, .point = NodalPoint, .addforce = NodalAddForce, .stress = TLStress_Private, .momentum = NodalMomentum,
 };

@@ -52,9 +52,9 @@ static PetscErrorCode StepperWarn_Private(Stepper s, PetscReal h)
   if (s->warned || s->warn <= 0) PetscFunctionReturn(0);
   PetscCallMPI(MPI_Comm_rank(s->model->comm, &rank));
   for (PetscInt i = 0; i < s->model->nbatch; i++)
-    if (s->model->batch[i]->indicator > worst.value) {
+    if (s->model->batch[i]->indicator > worst.value * s->model->batch[i]->ops->reach) {
       batch       = s->model->batch[i];
-      worst.value = batch->indicator;
+      worst.value = batch->indicator / batch->ops->reach;
     }
   worst.rank = rank;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, s->model->comm));
@@ -62,7 +62,7 @@ static PetscErrorCode StepperWarn_Private(Stepper s, PetscReal h)
   s->warned = PETSC_TRUE;
   if (worst.rank == rank)
     PetscCall(PetscFPrintf(PETSC_COMM_SELF, PETSC_STDERR, "ashlar: warning: body '%s' is stiff and spins: c h^2 omega / r_g = %.3g is above %g, energy may grow; it needs -ts_dt %.3g or less, damping, or formulation rigid\n",
-                           batch->domain[batch->indicator_lane].body->name, worst.value, (double)s->warn, (double)(PetscAbsReal(h) * PetscSqrtReal(s->warn / worst.value))));
+                           batch->domain[batch->indicator_lane].body->name, (double)batch->indicator, (double)(s->warn * batch->ops->reach), (double)(PetscAbsReal(h) * PetscSqrtReal(s->warn / worst.value))));
   PetscFunctionReturn(0);
 }
 

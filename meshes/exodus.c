@@ -223,7 +223,7 @@ PetscErrorCode MeshReadExodus(const char file[], Mesh *mesh)
   probe = fopen(file, "r");
   PetscCheck(probe, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "mesh file '%s': %s", file, strerror(errno));
   fclose(probe);
-  PetscCall(ExodusIsWhole_Private(file, &whole, NULL));
+  PetscCall(ExodusIsWhole_Private(file, &whole, NULL, NULL, NULL));
   exo = whole ? ex_open(file, EX_READ | EX_ALL_INT64_API, &compute, &stored, &version) : -1;
   PetscCheck(exo >= 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "mesh file '%s' is no Exodus II file, or an incomplete one", file);
   PetscCall(MeshCreate(mesh));

@@ -19,7 +19,7 @@ static int64_t HeaderInteger_Private(Header *h, int bytes)
   uint64_t value = 0;
 
   for (int i = 0; i < bytes && !h->bad; i++) {
-    const int c = getc(h->fd);
+    const int c = getc_unlocked(h->fd);
 
     if (c == EOF) h->bad = PETSC_TRUE;
     value = value << 8 | (uint64_t)(c & 255);
@@ -31,14 +31,12 @@ static int64_t HeaderInteger_Private(Header *h, int bytes)
 /* n bytes and the padding to a multiple of 4; their beginning is kept as text */
 static void HeaderText_Private(Header *h, int64_t n, char text[], int64_t room)
 {
-  const int64_t keep = PetscMin(n, room - 1), at = (int64_t)ftello(h->fd);
+  const int64_t keep = PetscMin(n, room - 1);
 
-  text[0] = 0;
-  if (at < 0 || n > h->size - at) h->bad = PETSC_TRUE;
-  if (h->bad) return;
-  if (fread(text, 1, (size_t)keep, h->fd) != (size_t)keep) h->bad = PETSC_TRUE;
-  text[keep] = 0;
-  if (fseeko(h->fd, (off_t)(at + (n + 3) / 4 * 4), SEEK_SET)) h->bad = PETSC_TRUE;
+  if (!h->bad && (n > h->size || fread(text, 1, (size_t)keep, h->fd) != (size_t)keep)) h->bad = PETSC_TRUE;
+  text[h->bad ? 0 : keep] = 0;
+  for (int64_t i = keep; i < (n + 3) / 4 * 4 && !h->bad; i++) /* not by fseek(), which drops what is read ahead */
+    if (getc_unlocked(h->fd) == EOF) h->bad = PETSC_TRUE;
 }
 
 static int64_t HeaderTypeSize_Private(Header *h)
@@ -72,10 +70,10 @@ static int HeaderAttributes_Private(Header *h)
 }
 
 /* The header of a classic file says where every variable is: the file must reach that far. */
-static PetscErrorCode ClassicIsWhole_Private(Header *h, PetscBool *whole, PetscInt64 times[2])
+static PetscErrorCode ClassicIsWhole_Private(Header *h, PetscBool *whole, PetscInt64 times[2], ExodusVariable variable, void *ctx)
 {
   int64_t records, ndim, nvar, *length = NULL, end = 0, record_begin = INT64_MAX, record_end = 0, record_size = 0;
-  char    text[8];
+  char    text[64];
 
   PetscFunctionBeginUser;
   *whole  = PETSC_FALSE;
@@ -93,7 +91,7 @@ static PetscErrorCode ClassicIsWhole_Private(Header *h, PetscBool *whole, PetscI
   (void)HeaderInteger_Private(h, 4);
   nvar = HeaderInteger_Private(h, h->count);
   for (int64_t i = 0; i < nvar && !h->bad; i++) {
-    int64_t   rank, extent = 1, begin;
+    int64_t   rank, extent = 1, begin, most = h->size;
     PetscBool record = PETSC_FALSE;
 
     HeaderText_Private(h, HeaderInteger_Private(h, h->count), text, sizeof(text));
@@ -101,16 +99,21 @@ static PetscErrorCode ClassicIsWhole_Private(Header *h, PetscBool *whole, PetscI
     for (int64_t k = 0; k < rank && !h->bad; k++) {
       const int64_t id = HeaderInteger_Private(h, h->count);
 
-      if (id >= ndim || (k && !length[id]) || (length[id] && extent > h->size / length[id])) h->bad = PETSC_TRUE;
+      if (id >= ndim || (k && !length[id]) || (length[id] && extent > most / length[id])) h->bad = PETSC_TRUE;
       else if (length[id]) extent *= length[id];
-      else record = PETSC_TRUE;
+      else {
+        record = PETSC_TRUE;
+        if (!records) most = (int64_t)1 << 40; /* without times, what would be in them need not be in the file */
+      }
     }
     (void)HeaderAttributes_Private(h);
     extent *= HeaderTypeSize_Private(h);
     (void)HeaderInteger_Private(h, h->count); /* the size, which does not fit here for large variables */
     begin = HeaderInteger_Private(h, h->offset);
-    if (begin > h->size || extent > h->size) h->bad = PETSC_TRUE;
+    if (begin > most || extent > most) h->bad = PETSC_TRUE;
+    if (h->bad) break;
     if (record) {
+      if (variable) (*variable)(ctx, text, begin, extent);
       record_size += (extent + 3) / 4 * 4;
       record_begin = PetscMin(record_begin, begin);
       record_end = PetscMax(record_end, begin + extent);
@@ -147,7 +150,7 @@ static PetscBool Hdf5IsWhole_Private(const char file[])
   return whole;
 }
 
-PetscErrorCode ExodusIsWhole_Private(const char file[], PetscBool *whole, PetscInt64 times[2])
+PetscErrorCode ExodusIsWhole_Private(const char file[], PetscBool *whole, PetscInt64 times[2], ExodusVariable variable, void *ctx)
 {
   unsigned char  magic[4] = {0};
   Header         h = {.bad = PETSC_FALSE};
@@ -163,7 +166,7 @@ PetscErrorCode ExodusIsWhole_Private(const char file[], PetscBool *whole, PetscI
   if (fread(magic, 1, 4, h.fd) == 4 && !memcmp(magic, "CDF", 3) && (magic[3] == 1 || magic[3] == 2 || magic[3] == 5)) {
     h.count  = magic[3] == 5 ? 8 : 4;
     h.offset = magic[3] == 1 ? 4 : 8;
-    ierr     = ClassicIsWhole_Private(&h, whole, times);
+    ierr     = ClassicIsWhole_Private(&h, whole, times, variable, ctx);
     fclose(h.fd);
   } else {
     fclose(h.fd);

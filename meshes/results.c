@@ -1,13 +1,12 @@
 #include "meshes/results.h"
-#include "meshes/mesh_impl.h"
+#include "meshes/exodus_times.h"
 #include <exodusII.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { NODE_VARS = 6, ELEM_VARS = 3 };
+enum { NODE_VARS = 6, ELEM_VARS = 3, CHUNK = 1 << 22 }; /* CHUNK: bytes of the bodies that rank 0 takes at once, unless one has more */
 static const char *const node_vars[NODE_VARS] = {"displacement_x", "displacement_y", "displacement_z", "velocity_x", "velocity_y", "velocity_z"};
 static const char *const elem_vars[ELEM_VARS] = {"mises", "rank", "formulation"};
 
@@ -18,8 +17,8 @@ typedef struct {
 
 /* What rank 0 knows of each body. */
 typedef struct {
-  PetscInt   nnode, nelem, formulation, local; /* local: place among rank 0's own, or -1 */
-  PetscInt64 first;                            /* nodes of the bodies before it */
+  PetscInt   nnode, nelem, formulation;
+  PetscInt64 first; /* nodes of the bodies before it */
   int        owner;
 } GlobalBody;
 
@@ -29,12 +28,13 @@ struct _p_Results {
   char       *file;
   PetscInt    nglobal, nlocal;
   LocalBody  *local; /* by id */
+  PetscInt    nchunk, *chunk; /* chunk c: ids chunk[c] .. chunk[c + 1] - 1; they go to rank 0 together, a message from each rank */
   /* rank 0 */
   GlobalBody *global;
   int         exo;
+  ExodusTimes times; /* NULL: the times are written by libexodusII */
   PetscInt    nstep;
   PetscReal   last;
-  PetscInt64  place[2];     /* where times begin in the file and how long each is; zeros: not known */
   PetscBool   broken;       /* a time in the file is not whole */
   char        problem[512]; /* why the file cannot be written; told to all ranks by Agree */
 };
@@ -93,6 +93,31 @@ static PetscErrorCode GatherLayout_Private(Results r, PetscMPIInt n, PetscMPIInt
   PetscFunctionReturn(0);
 }
 
+/* Consecutive bodies up to CHUNK bytes, or one */
+static PetscErrorCode Chunks_Private(Results r)
+{
+  PetscFunctionBeginUser;
+  if (!r->rank) {
+    PetscInt64 bytes = 0;
+
+    PetscCall(PetscMalloc1(r->nglobal + 1, &r->chunk));
+    for (PetscInt g = 0; g < r->nglobal; g++) {
+      const PetscInt64 own = NODE_VARS * (PetscInt64)sizeof(PetscReal) * r->global[g].nnode + 8 * (PetscInt64)(sizeof(PetscInt) + sizeof(int64_t)) * r->global[g].nelem;
+
+      if (!g || bytes + own > CHUNK) {
+        r->chunk[r->nchunk++] = g;
+        bytes = 0;
+      }
+      bytes += own;
+    }
+    r->chunk[r->nchunk] = r->nglobal;
+  }
+  PetscCallMPI(MPI_Bcast(&r->nchunk, 1, MPIU_INT, 0, r->comm));
+  if (r->rank) PetscCall(PetscMalloc1(r->nchunk + 1, &r->chunk));
+  PetscCallMPI(MPI_Bcast(r->chunk, (PetscMPIInt)(r->nchunk + 1), MPIU_INT, 0, r->comm));
+  PetscFunctionReturn(0);
+}
+
 /* Tells rank 0 who has what: (id, nodes, elements, formulation) of each body. */
 static PetscErrorCode GatherBodies_Private(Results r, PetscInt nlocal, const ResultsBody bodies[], PetscBool first)
 {
@@ -135,7 +160,6 @@ static PetscErrorCode GatherBodies_Private(Results r, PetscInt nlocal, const Res
         body->nnode = all[i + 1];
         body->nelem = all[i + 2];
         body->formulation = all[i + 3];
-        body->local = p ? -1 : i / 4;
       }
     for (PetscInt g = 0; g < r->nglobal; g++) {
       if (r->global[g].owner < 0) Problem(r, "%s: body %d is on no rank", r->file, (int)g);
@@ -147,6 +171,7 @@ static PetscErrorCode GatherBodies_Private(Results r, PetscInt nlocal, const Res
   PetscCall(PetscFree2(counts, starts));
   PetscCall(PetscFree(mine));
   PetscCall(Agree_Private(r, 0));
+  if (first) PetscCall(Chunks_Private(r));
   PetscFunctionReturn(0);
 }
 
@@ -279,66 +304,172 @@ static PetscErrorCode Define_Private(Results r, const char part[], char **names)
   PetscFunctionReturn(0);
 }
 
-/* Placed coordinates (all x, all y, all z) and corners of a body. */
-static void Place_Private(const ResultsBody *body, PetscReal *x, PetscInt *conn)
+/* What goes to rank 0 of a body: its numbers of each kind */
+typedef PetscInt64 (*ItemSize)(PetscInt nnode, PetscInt nelem);
+static PetscInt64 CoordSize_Private(PetscInt nnode, PetscInt nelem)
 {
-  const Mesh       m = body->mesh;
-  const PetscReal *R = body->rotation;
+  return 3 * (PetscInt64)nnode + 0 * nelem;
+}
+static PetscInt64 ConnSize_Private(PetscInt nnode, PetscInt nelem)
+{
+  return 0 * nnode + 8 * (PetscInt64)nelem;
+}
+static PetscInt64 FieldSize_Private(PetscInt nnode, PetscInt nelem)
+{
+  return NODE_VARS * (PetscInt64)nnode + nelem;
+}
 
-  for (PetscInt i = 0; i < m->nnode; i++)
-    for (PetscInt c = 0; c < 3; c++) {
-      const PetscReal *X = m->coord + 3 * i;
+/* Local bodies *begin .. *end - 1 are those of chunk c, where *end is that of the chunk before. */
+static void LocalChunk_Private(Results r, PetscInt c, PetscInt *begin, PetscInt *end)
+{
+  for (*begin = *end; *end < r->nlocal && r->local[*end].id < r->chunk[c + 1];) (*end)++;
+}
 
-      x[c * (size_t)m->nnode + i] = R[3 * c] * X[0] + R[3 * c + 1] * X[1] + R[3 * c + 2] * X[2] + body->shift[c];
-    }
-  for (PetscInt b = 0; b < m->nblock; b++) {
-    PetscCallVoid(PetscArraycpy(conn, m->block[b].conn, 8 * m->block[b].nelem));
-    conn += 8 * m->block[b].nelem;
+/* Numbers of bodies *begin .. *end - 1 of this rank in chunk c. */
+static PetscInt64 LocalSize_Private(Results r, PetscInt begin, PetscInt end, ItemSize size)
+{
+  PetscInt64 n = 0;
+
+  for (PetscInt i = begin; i < end; i++) n += (*size)(r->local[i].mesh->nnode, r->local[i].mesh->nelem);
+  return n;
+}
+
+/* Most numbers of a chunk, here or (rank 0) of all ranks */
+static PetscInt64 MostSize_Private(Results r, ItemSize size)
+{
+  PetscInt64 most = 0;
+
+  for (PetscInt c = 0, begin, end = 0; c < r->nchunk; c++) {
+    PetscInt64 n = 0;
+
+    LocalChunk_Private(r, c, &begin, &end);
+    if (r->rank) n = LocalSize_Private(r, begin, end, size);
+    else
+      for (PetscInt g = r->chunk[c]; g < r->chunk[c + 1]; g++) n += (*size)(r->global[g].nnode, r->global[g].nelem);
+    most = PetscMax(most, n);
+  }
+  return most;
+}
+
+/* Rank 0: from whom how many numbers of chunk c come, and where in one array, whose first part is rank 0's own. start: size + 1 */
+static void ChunkLayout_Private(Results r, PetscInt c, ItemSize size, PetscInt64 start[])
+{
+  for (PetscMPIInt p = 0; p <= r->size; p++) start[p] = 0;
+  for (PetscInt g = r->chunk[c]; g < r->chunk[c + 1]; g++) start[r->global[g].owner + 1] += (*size)(r->global[g].nnode, r->global[g].nelem);
+  for (PetscMPIInt p = 0; p < r->size; p++) start[p + 1] += start[p];
+}
+
+/* Synchronous sends, so that none piles up on rank 0 before its turn. */
+static PetscErrorCode SendChunk_Private(Results r, const void *data, PetscInt64 n, MPI_Datatype type)
+{
+  PetscMPIInt count;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMPIIntCast((PetscInt)PetscMin(n, PETSC_MAX_INT), &count));
+  PetscCheck(n == count, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a body is too large for one message");
+  if (n) PetscCallMPI(MPI_Ssend(data, count, type, 0, r->tag, r->comm));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode ReceiveChunk_Private(Results r, PetscReal *real, PetscInt *integer, const PetscInt64 start[])
+{
+  PetscFunctionBeginUser;
+  for (PetscMPIInt p = 1; p < r->size; p++) {
+    const PetscMPIInt n = (PetscMPIInt)(start[p + 1] - start[p]);
+
+    if (!n) continue;
+    if (real) PetscCallMPI(MPI_Recv(real + start[p], n, MPIU_REAL, p, r->tag, r->comm, MPI_STATUS_IGNORE));
+    else PetscCallMPI(MPI_Recv(integer + start[p], n, MPIU_INT, p, r->tag, r->comm, MPI_STATUS_IGNORE));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* Placed coordinates of local bodies begin .. end - 1 */
+static void PlaceCoord_Private(Results r, const ResultsBody bodies[], PetscInt begin, PetscInt end, PetscReal *x)
+{
+  for (PetscInt k = begin; k < end; k++) {
+    const ResultsBody *body = &bodies[r->local[k].place];
+    const PetscReal   *R = body->rotation;
+
+    for (PetscInt i = 0; i < body->mesh->nnode; i++)
+      for (PetscInt c = 0; c < 3; c++) {
+        const PetscReal *X = body->mesh->coord + 3 * i;
+
+        *x++ = R[3 * c] * X[0] + R[3 * c + 1] * X[1] + R[3 * c + 2] * X[2] + body->shift[c];
+      }
   }
 }
 
-/* The bodies go to rank 0 one after the other. Synchronous sends, so that none piles up there before its turn. */
-static PetscErrorCode WriteBodies_Private(Results r, const ResultsBody bodies[])
+/* and their elements' nodes */
+static PetscErrorCode PlaceConn_Private(Results r, PetscInt begin, PetscInt end, PetscInt *conn)
 {
-  PetscReal *x = NULL;
-  PetscInt  *conn = NULL;
-  int64_t   *wide = NULL;
-  PetscInt   maxnode = 0, maxelem = 0;
+  PetscFunctionBeginUser;
+  for (PetscInt k = begin; k < end; k++) {
+    const Mesh m = r->local[k].mesh;
+
+    for (PetscInt b = 0; b < m->nblock; b++) {
+      PetscCall(PetscArraycpy(conn, m->block[b].conn, 8 * m->block[b].nelem));
+      conn += 8 * m->block[b].nelem;
+    }
+  }
+  PetscFunctionReturn(0);
+}
+
+/* Rank 0: x, y, z of a chunk at once, corners block by block */
+static PetscErrorCode PutChunk_Private(Results r, PetscInt c, const PetscReal *x, const PetscInt64 xstart[], const PetscInt *conn, const PetscInt64 start[], PetscReal *planes, int64_t *wide)
+{
+  const GlobalBody *first = &r->global[r->chunk[c]], *last = &r->global[r->chunk[c + 1] - 1];
+  const PetscInt64  n = last->first + last->nnode - first->first;
+  PetscInt64       *xat, *at;
 
   PetscFunctionBeginUser;
-  for (PetscInt i = 0; i < r->nlocal; i++) {
-    maxnode = PetscMax(maxnode, r->local[i].mesh->nnode);
-    maxelem = PetscMax(maxelem, r->local[i].mesh->nelem);
-  }
-  for (PetscInt g = 0; !r->rank && g < r->nglobal; g++) {
-    maxnode = PetscMax(maxnode, r->global[g].nnode);
-    maxelem = PetscMax(maxelem, r->global[g].nelem);
-  }
-  PetscCall(PetscMalloc3(3 * (size_t)maxnode, &x, 8 * (size_t)maxelem, &conn, r->rank ? 0 : 8 * (size_t)maxelem, &wide));
-  if (r->rank) {
-    for (PetscInt i = 0; i < r->nlocal; i++) {
-      Mesh m = r->local[i].mesh;
+  PetscCall(PetscMalloc2(r->size, &xat, r->size, &at));
+  PetscCall(PetscArraycpy(xat, xstart, r->size));
+  PetscCall(PetscArraycpy(at, start, r->size));
+  for (PetscInt g = r->chunk[c]; g < r->chunk[c + 1]; g++) {
+    const GlobalBody *body = &r->global[g];
+    const PetscInt   *from = conn + at[body->owner];
 
-      Place_Private(&bodies[r->local[i].place], x, conn);
-      PetscCallMPI(MPI_Ssend(x, 3 * m->nnode, MPIU_REAL, 0, r->tag, r->comm));
-      PetscCallMPI(MPI_Send(conn, 8 * m->nelem, MPIU_INT, 0, r->tag, r->comm));
-    }
-  } else {
-    for (PetscInt g = 0; g < r->nglobal; g++) {
-      const GlobalBody *body = &r->global[g];
-      const size_t      n = (size_t)body->nnode;
+    for (PetscInt i = 0; i < body->nnode; i++)
+      for (PetscInt d = 0; d < 3; d++) planes[d * n + body->first - first->first + i] = x[xat[body->owner]++];
+    for (PetscInt64 i = 0; i < 8 * (PetscInt64)body->nelem; i++) wide[i] = body->first + from[i] + 1;
+    at[body->owner] += 8 * (PetscInt64)body->nelem;
+    ExTry(r, ex_put_conn(r->exo, EX_ELEM_BLOCK, g + 1, wide, NULL, NULL));
+  }
+  ExTry(r, ex_put_partial_coord(r->exo, first->first + 1, n, planes, planes + n, planes + 2 * n));
+  PetscCall(PetscFree2(xat, at));
+  PetscFunctionReturn(0);
+}
 
-      if (body->owner) {
-        PetscCallMPI(MPI_Recv(x, 3 * body->nnode, MPIU_REAL, body->owner, r->tag, r->comm, MPI_STATUS_IGNORE));
-        PetscCallMPI(MPI_Recv(conn, 8 * body->nelem, MPIU_INT, body->owner, r->tag, r->comm, MPI_STATUS_IGNORE));
-      } else
-        Place_Private(&bodies[r->local[body->local].place], x, conn);
-      for (size_t i = 0; i < 8 * (size_t)body->nelem; i++) wide[i] = body->first + conn[i] + 1;
-      ExTry(r, ex_put_partial_coord(r->exo, body->first + 1, body->nnode, x, x + n, x + 2 * n));
-      ExTry(r, ex_put_conn(r->exo, EX_ELEM_BLOCK, g + 1, wide, NULL, NULL));
+/* The bodies go to rank 0 chunk by chunk. */
+static PetscErrorCode WriteBodies_Private(Results r, const ResultsBody bodies[])
+{
+  const PetscInt64 nx = MostSize_Private(r, CoordSize_Private), nconn = MostSize_Private(r, ConnSize_Private);
+  PetscReal       *x, *planes;
+  PetscInt        *conn;
+  PetscInt64      *xstart, *start;
+  int64_t         *wide;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc3((size_t)nx, &x, (size_t)nconn, &conn, r->rank ? 0 : (size_t)nx, &planes));
+  PetscCall(PetscMalloc3(r->rank ? 0 : (size_t)nconn, &wide, r->size + 1, &xstart, r->size + 1, &start));
+  for (PetscInt c = 0, begin, end = 0; c < r->nchunk; c++) {
+    LocalChunk_Private(r, c, &begin, &end);
+    PlaceCoord_Private(r, bodies, begin, end, x);
+    PetscCall(PlaceConn_Private(r, begin, end, conn));
+    if (r->rank) {
+      PetscCall(SendChunk_Private(r, x, LocalSize_Private(r, begin, end, CoordSize_Private), MPIU_REAL));
+      PetscCall(SendChunk_Private(r, conn, LocalSize_Private(r, begin, end, ConnSize_Private), MPIU_INT));
+    } else {
+      ChunkLayout_Private(r, c, CoordSize_Private, xstart);
+      ChunkLayout_Private(r, c, ConnSize_Private, start);
+      PetscCall(ReceiveChunk_Private(r, x, NULL, xstart));
+      PetscCall(ReceiveChunk_Private(r, NULL, conn, start));
+      PetscCall(PutChunk_Private(r, c, x, xstart, conn, start, planes, wide));
     }
   }
-  PetscCall(PetscFree3(x, conn, wide));
+  PetscCall(PetscFree3(x, conn, planes));
+  PetscCall(PetscFree3(wide, xstart, start));
   PetscFunctionReturn(0);
 }
 
@@ -377,7 +508,7 @@ static PetscErrorCode Reopen_Private(Results r, PetscReal time, char **names)
 
   PetscFunctionBeginUser;
   Sizes_Private(r, &nnode, &nelem, &largest);
-  PetscCall(ExodusIsWhole_Private(r->file, &whole, NULL));
+  PetscCall(ExodusIsWhole_Private(r->file, &whole, NULL, NULL, NULL));
   r->exo = whole ? ex_open(r->file, EX_READ, &real_size, &file_size, &version) : -1;
   if (r->exo < 0) {
     Problem(r, "%s: cannot be continued, since it is no Exodus file or damaged; remove it or name another", r->file);
@@ -424,6 +555,27 @@ static PetscErrorCode Reopen_Private(Results r, PetscReal time, char **names)
   PetscFunctionReturn(0);
 }
 
+/* From here on the file is written directly, if its format allows it. */
+static PetscErrorCode OpenTimes_Private(Results r)
+{
+  PetscInt  *nelem;
+  PetscInt64 nnode, all, largest;
+
+  PetscFunctionBeginUser;
+  Sizes_Private(r, &nnode, &all, &largest);
+  PetscCall(PetscMalloc1(r->nglobal, &nelem));
+  for (PetscInt g = 0; g < r->nglobal; g++) nelem[g] = r->global[g].nelem;
+  PetscCall(ExodusTimesOpen_Private(r->file, NODE_VARS, nnode, ELEM_VARS, r->nglobal, nelem, &r->times));
+  PetscCall(PetscFree(nelem));
+  if (r->times) {
+    const int failed = ex_close(r->exo);
+
+    r->exo = -1;
+    if (failed < 0) Problem(r, "%s: cannot be written; is the disk full?", r->file);
+  }
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode Open_Private(Results r, const ResultsBody bodies[], PetscBool append, PetscReal time)
 {
   char       *text, **names, *part = NULL;
@@ -451,11 +603,7 @@ static PetscErrorCode Open_Private(Results r, const ResultsBody bodies[], PetscB
     if (!r->problem[0] && rename(part, r->file)) Problem(r, "%s: %s", r->file, strerror(errno));
     if (r->problem[0] && r->exo >= 0) (void)unlink(part);
   }
-  if (!r->rank && !r->problem[0]) {
-    PetscBool whole;
-
-    PetscCall(ExodusIsWhole_Private(r->file, &whole, r->place));
-  }
+  if (!r->rank && !r->problem[0]) PetscCall(OpenTimes_Private(r));
   PetscCall(PetscFree(part));
   PetscCall(PetscFree(text));
   PetscCall(PetscFree(names));
@@ -494,107 +642,115 @@ PetscErrorCode ResultsSetBodies(Results results, PetscInt nlocal, const ResultsB
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode Evaluate_Private(const LocalBody *body, PetscReal time, ResultsFields fields, void *ctx, PetscReal *disp, PetscReal *vel,
-                                       PetscReal *mises)
+/* Fields of local bodies begin .. end - 1: displacement, velocity and stress of the first, of the second, ... */
+static PetscErrorCode Evaluate_Private(Results r, PetscInt begin, PetscInt end, PetscReal time, ResultsFields fields, void *ctx, PetscReal *value)
 {
   PetscFunctionBeginUser;
-  PetscCall(PetscArrayzero(disp, 3 * body->mesh->nnode));
-  PetscCall(PetscArrayzero(vel, 3 * body->mesh->nnode));
-  PetscCall(PetscArrayzero(mises, body->mesh->nelem));
-  PetscCall((*fields)(ctx, body->place, time, disp, vel, mises));
+  PetscCall(PetscArrayzero(value, LocalSize_Private(r, begin, end, FieldSize_Private)));
+  for (PetscInt i = begin; i < end; i++) {
+    const size_t n = 3 * (size_t)r->local[i].mesh->nnode;
+
+    PetscCall((*fields)(ctx, r->local[i].place, time, value, value + n, value + 2 * n));
+    value += 2 * n + (size_t)r->local[i].mesh->nelem;
+  }
   PetscFunctionReturn(0);
 }
 
-static void PutNodal_Private(Results r, int step, int variable, const GlobalBody *body, const PetscReal *field, PetscReal *component)
+static void PutNodal_Private(Results r, PetscInt step, PetscInt variable, PetscInt64 first, PetscInt64 n, const PetscReal *value)
 {
-  for (PetscInt c = 0; c < 3; c++) {
-    for (PetscInt i = 0; i < body->nnode; i++) component[i] = field[3 * i + c];
-    ExTry(r, ex_put_partial_var(r->exo, step, EX_NODAL, variable + c, 1, body->first + 1, body->nnode, component));
+  if (r->times) ExodusTimesPutNodal_Private(r->times, step, variable, first, n, value);
+  else ExTry(r, ex_put_partial_var(r->exo, (int)step + 1, EX_NODAL, (int)variable + 1, 1, first + 1, n, value));
+}
+
+static void PutElement_Private(Results r, PetscInt step, PetscInt variable, PetscInt g, const PetscReal *value)
+{
+  if (r->times) ExodusTimesPutElement_Private(r->times, step, variable, g, r->global[g].nelem, value);
+  else ExTry(r, ex_put_var(r->exo, (int)step + 1, EX_ELEM_BLOCK, (int)variable + 1, g + 1, r->global[g].nelem, value));
+}
+
+/* Rank 0: the nodal variables of a chunk at once, those of elements in the order of the file: block by block */
+static PetscErrorCode PutFields_Private(Results r, PetscInt c, PetscInt step, const PetscReal *value, const PetscInt64 start[], PetscReal *work)
+{
+  const GlobalBody *first = &r->global[r->chunk[c]], *last = &r->global[r->chunk[c + 1] - 1];
+  const PetscInt64  n = last->first + last->nnode - first->first;
+  PetscInt64       *at;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(r->size, &at));
+  PetscCall(PetscArraycpy(at, start, r->size));
+  for (PetscInt g = r->chunk[c]; g < r->chunk[c + 1]; g++) {
+    const GlobalBody *body = &r->global[g];
+    const PetscReal  *from = value + at[body->owner];
+
+    at[body->owner] += FieldSize_Private(body->nnode, body->nelem);
+    for (PetscInt64 v = 0; v < NODE_VARS; v += 3, from += 3 * (size_t)body->nnode)
+      for (PetscInt64 i = 0; i < body->nnode; i++)
+        for (PetscInt d = 0; d < 3; d++) work[(v + d) * n + body->first - first->first + i] = from[3 * i + d];
   }
+  for (PetscInt v = 0; v < NODE_VARS; v++) PutNodal_Private(r, step, v, first->first, n, work + v * n);
+  PetscCall(PetscArraycpy(at, start, r->size));
+  for (PetscInt g = r->chunk[c]; g < r->chunk[c + 1]; g++) {
+    const GlobalBody *body = &r->global[g];
+    const PetscReal   constant[2] = {body->owner, body->formulation};
+
+    at[body->owner] += FieldSize_Private(body->nnode, body->nelem);
+    PutElement_Private(r, step, 0, g, value + at[body->owner] - body->nelem);
+    for (PetscInt v = 0; v < 2; v++) {
+      for (PetscInt e = 0; e < body->nelem; e++) work[e] = constant[v];
+      PutElement_Private(r, step, v + 1, g, work);
+    }
+  }
+  PetscCall(PetscFree(at));
+  PetscFunctionReturn(0);
 }
 
-static void PutConstant_Private(Results r, int step, int variable, PetscInt g, PetscReal value, PetscReal *work)
+/* Rank 0: the place of a time in the file, from 0 */
+static void Begin_Private(Results r, PetscReal time, PetscInt *step)
 {
-  const PetscInt nelem = r->global[g].nelem;
+  const PetscReal close = 1e-12 * PetscMax(PetscAbsReal(time), PetscAbsReal(r->last));
 
-  for (PetscInt e = 0; e < nelem; e++) work[e] = value;
-  ExTry(r, ex_put_var(r->exo, step, EX_ELEM_BLOCK, variable, g + 1, nelem, work));
-}
-
-/* Asks the disk for room before a time is written: a continued file is written unbuffered, and netCDF is silent about what fails then. */
-static void Reserve_Private(Results r, int step)
-{
-  int fd, error;
-
-  if (!r->place[1] || r->problem[0]) return;
-  fd    = open(r->file, O_WRONLY);
-  error = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)(r->place[0] + step * r->place[1]));
-  if (fd >= 0) (void)close(fd);
-  if (error && error != EINVAL && error != EOPNOTSUPP) Problem(r, "%s: cannot be written: %s", r->file, strerror(error));
+  if (r->nstep && PetscAbsReal(time - r->last) <= close) r->nstep--; /* written again */
+  else if (r->nstep && time < r->last) Problem(r, "%s: time %g comes after time %g", r->file, (double)time, (double)r->last);
+  *step = r->nstep;
+  if (!r->times || r->problem[0]) return;
+  ExodusTimesReserve_Private(r->times, *step + 1);
+  ExodusTimesSetCount_Private(r->times, *step);
 }
 
 PetscErrorCode ResultsWrite(Results r, PetscReal time, ResultsFields fields, void *ctx)
 {
-  PetscReal     *disp, *vel, *mises, *work;
-  PetscInt       maxnode = 0, maxelem = 0;
-  PetscErrorCode ierr = 0;
-  int            step = 0;
+  const PetscInt64 most = MostSize_Private(r, FieldSize_Private);
+  PetscReal       *value, *work;
+  PetscInt64      *start;
+  PetscErrorCode   ierr = 0;
+  PetscInt         step = 0;
 
   PetscFunctionBeginUser;
-  for (PetscInt i = 0; i < r->nlocal; i++) {
-    maxnode = PetscMax(maxnode, r->local[i].mesh->nnode);
-    maxelem = PetscMax(maxelem, r->local[i].mesh->nelem);
-  }
-  if (!r->rank) {
-    const PetscReal close = 1e-12 * PetscMax(PetscAbsReal(time), PetscAbsReal(r->last));
-
-    for (PetscInt g = 0; g < r->nglobal; g++) {
-      maxnode = PetscMax(maxnode, r->global[g].nnode);
-      maxelem = PetscMax(maxelem, r->global[g].nelem);
-    }
-    step = (int)r->nstep + 1;
-    if (r->nstep && PetscAbsReal(time - r->last) <= close)
-      step = (int)r->nstep;
-    else if (r->nstep && time < r->last)
-      Problem(r, "%s: time %g comes after time %g", r->file, (double)time, (double)r->last);
-    Reserve_Private(r, step);
-  }
+  if (!r->rank) Begin_Private(r, time, &step);
   r->broken = PETSC_TRUE;
-  PetscCall(PetscCalloc4(3 * (size_t)maxnode, &disp, 3 * (size_t)maxnode, &vel, (size_t)maxelem, &mises, (size_t)PetscMax(maxnode, maxelem), &work));
-  if (r->rank) {
-    /* A rank whose caller fails still sends, so that rank 0 does not wait; what it sends then is never shown. */
-    for (PetscInt i = 0; i < r->nlocal; i++) {
-      Mesh m = r->local[i].mesh;
-
-      if (!ierr) ierr = Evaluate_Private(&r->local[i], time, fields, ctx, disp, vel, mises);
-      PetscCallMPI(MPI_Ssend(disp, 3 * m->nnode, MPIU_REAL, 0, r->tag, r->comm));
-      PetscCallMPI(MPI_Send(vel, 3 * m->nnode, MPIU_REAL, 0, r->tag, r->comm));
-      PetscCallMPI(MPI_Send(mises, m->nelem, MPIU_REAL, 0, r->tag, r->comm));
+  PetscCall(PetscCalloc3((size_t)most, &value, r->rank ? 0 : (size_t)most, &work, r->size + 1, &start));
+  /* A rank whose caller fails still sends, so that rank 0 does not wait; what it sends then is never shown. */
+  for (PetscInt c = 0, begin, end = 0; c < r->nchunk; c++) {
+    LocalChunk_Private(r, c, &begin, &end);
+    if (!ierr) ierr = Evaluate_Private(r, begin, end, time, fields, ctx, value);
+    if (r->rank) PetscCall(SendChunk_Private(r, value, LocalSize_Private(r, begin, end, FieldSize_Private), MPIU_REAL));
+    else {
+      ChunkLayout_Private(r, c, FieldSize_Private, start);
+      PetscCall(ReceiveChunk_Private(r, value, NULL, start));
+      PetscCall(PutFields_Private(r, c, step, value, start, work));
     }
-  } else {
-    for (PetscInt g = 0; g < r->nglobal; g++) {
-      const GlobalBody *body = &r->global[g];
-
-      if (body->owner) {
-        PetscCallMPI(MPI_Recv(disp, 3 * body->nnode, MPIU_REAL, body->owner, r->tag, r->comm, MPI_STATUS_IGNORE));
-        PetscCallMPI(MPI_Recv(vel, 3 * body->nnode, MPIU_REAL, body->owner, r->tag, r->comm, MPI_STATUS_IGNORE));
-        PetscCallMPI(MPI_Recv(mises, body->nelem, MPIU_REAL, body->owner, r->tag, r->comm, MPI_STATUS_IGNORE));
-      } else if (!ierr)
-        ierr = Evaluate_Private(&r->local[body->local], time, fields, ctx, disp, vel, mises);
-      PutNodal_Private(r, step, 1, body, disp, work);
-      PutNodal_Private(r, step, 4, body, vel, work);
-      ExTry(r, ex_put_var(r->exo, step, EX_ELEM_BLOCK, 1, g + 1, body->nelem, mises));
-      PutConstant_Private(r, step, 2, g, body->owner, work);
-      PutConstant_Private(r, step, 3, g, body->formulation, work);
-    }
-    ExTry(r, ex_put_time(r->exo, step, &time));
   }
-  PetscCall(PetscFree4(disp, vel, mises, work));
+  PetscCall(PetscFree3(value, work, start));
+  if (!r->rank && r->times) ExodusTimesPutTime_Private(r->times, step, time);
+  else if (!r->rank) ExTry(r, ex_put_time(r->exo, (int)step + 1, &time));
   PetscCall(Agree_Private(r, ierr));
   if (!r->rank) { /* only now do readers see the time */
-    ExTry(r, ex_update(r->exo));
+    if (r->times) {
+      ExodusTimesSetCount_Private(r->times, step + 1);
+      if (ExodusTimesError_Private(r->times)) Problem(r, "%s: cannot be written: %s", r->file, strerror(ExodusTimesError_Private(r->times)));
+    } else ExTry(r, ex_update(r->exo));
     if (!r->problem[0]) {
-      r->nstep = step;
+      r->nstep = step + 1;
       r->last = time;
     }
   }
@@ -621,6 +777,8 @@ PetscErrorCode ResultsDestroy(Results *results)
     (void)ex_close(r->exo);
     if (r->broken) KeepTimes_Private(r, r->nstep); /* what was written of a time that failed */
   }
+  PetscCall(ExodusTimesClose_Private(&r->times));
+  PetscCall(PetscFree(r->chunk));
   PetscCall(PetscFree(r->global));
   PetscCall(PetscFree(r->local));
   PetscCall(PetscFree(r->file));

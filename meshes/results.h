@@ -2,10 +2,9 @@
 
    One element block per body, under the body's name. Coordinates are those of the placed, undeformed bodies. Per time: nodal
    displacement_x, _y, _z (from the placed state) and velocity_x, _y, _z in global axes; per element mises, rank (that owned the body
-   then) and formulation (the caller's integer code). Rank 0 writes; it holds one body's data at a time, whatever the number of
-   bodies, ranks and nodes. The file can be read while the run goes on: it appears under its name when the bodies are in it, and
-   holds whole times only. (A continued file shows a time while it is being written: libexodusII opens files unbuffered. Models whose
-   8-byte fields pass 4 GB are written as netCDF-4 files, which HDF5 may lock until the end.) */
+   then) and formulation (the caller's integer code). Rank 0 writes; it holds some MB of bodies at a time (or one larger body),
+   whatever the number of bodies, ranks and nodes. The file can be read while the run goes on: it appears under its name when the bodies are
+   in it, and holds whole times only. (Models whose 8-byte fields pass 4 GB are written as netCDF-4 files, which HDF5 may lock until the end.) */
 #pragma once
 #include "meshes/mesh.h"
 

@@ -92,6 +92,7 @@ struct _FormulationOps {
   const char *name, *help;
   int         code;                                              /* in files of results */
   PetscBool   elastic;                                           /* needs a material with stiffness */
+  PetscReal   reach;                                             /* part of the bound of the stability indicator at which it is in danger (elastic ones) */
   PetscInt (*size)(Part);                                        /* unknown velocities of one domain; NULL: none, it does not move by itself */
   PetscBool   lanes;                                             /* equal domains share instructions; else groups of one */
   PetscErrorCode (*setup)(Batch);                                /* sets nq, nu, data */

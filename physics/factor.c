@@ -11,6 +11,7 @@
 typedef struct {
   PetscInt        references;
   BlockPattern    p;
+  PetscBool       ksp; /* a KSP is wanted instead; nothing below is used then */
   cholmod_common  cc;
   cholmod_sparse *A; /* scalar lower triangle by columns, which is the block upper triangle by rows; values of the factorization at work */
   cholmod_factor *L; /* symbolic between factorizations: the numbers live in the factors' `pack` */
@@ -24,8 +25,9 @@ struct _p_Factor {
   FactorPack pack; /* the layout with values of its own */
   Mat        B, F; /* indefinite: the matrix and MUMPS' factor */
   Vec        v, u; /* its right-hand side and solution */
+  FactorKSP  ksp;
   PetscInt   width, numeric, indefinite;
-  enum { FACTOR_NONE, FACTOR_CHOLESKY, FACTOR_INDEFINITE } state;
+  enum { FACTOR_NONE, FACTOR_CHOLESKY, FACTOR_INDEFINITE, FACTOR_KSP } state;
 };
 
 #define FactorCheckCholmod(s, what) \
@@ -49,6 +51,8 @@ PetscErrorCode FactorCreate(const BlockPattern *p, Factor *f)
   (*f)->s       = s;
   s->references = 1;
   s->p          = *p;
+  PetscCall(FactorKSPWanted_Private(&s->ksp));
+  if (s->ksp) s->nonzeros = 9 * (2 * (PetscInt64)p->ia[p->nb] - p->nb);
   cholmod_start(&s->cc);
   s->cc.print                      = 0;
   s->cc.final_ll                   = 1; /* L L^T also for the smallest matrix, so that one kernel serves all */
@@ -98,6 +102,7 @@ PetscErrorCode FactorDestroy(Factor *f)
   PetscCall(MatDestroy(&(*f)->F));
   PetscCall(VecDestroy(&(*f)->v));
   PetscCall(VecDestroy(&(*f)->u));
+  PetscCall(FactorKSPDestroy_Private(&(*f)->ksp));
   PetscCall(PetscFree(*f));
   PetscFunctionReturn(0);
 }
@@ -315,10 +320,19 @@ PetscErrorCode FactorSetValues(Factor f, const PetscReal *a, PetscBool *definite
   size_t          bytes;
 
   PetscFunctionBeginUser;
-  if (!f->s->L && f->s->p.nb) PetscCall(FactorAnalyze_Private(f->s));
+  if (!f->s->L && f->s->p.nb && !f->s->ksp) PetscCall(FactorAnalyze_Private(f->s));
   if (definite) *definite = PETSC_TRUE;
   f->state = FACTOR_NONE;
   f->numeric++;
+  if (f->s->ksp && f->s->p.nb) {
+    PetscBool positive;
+
+    PetscCall(FactorKSPSetValues_Private(&f->s->p, a, &f->ksp, &positive));
+    if (!positive) f->indefinite++;
+    if (definite) *definite = positive;
+    f->state = FACTOR_KSP;
+    PetscFunctionReturn(0);
+  }
   if (!f->s->p.nb) {
     f->state = FACTOR_CHOLESKY;
     PetscFunctionReturn(0);
@@ -374,6 +388,10 @@ PetscErrorCode FactorSolve(Factor f, PetscInt lanes, PetscReal *x)
   PetscCheck(f->state != FACTOR_NONE, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "FactorSetValues must succeed before FactorSolve");
   PetscCheck(lanes == 1 || (lanes >= 0 && lanes % 8 == 0), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Number of lanes %" PetscInt_FMT " is not 1 nor a multiple of 8", lanes);
   if (!f->s->p.nb || !lanes) PetscFunctionReturn(0);
+  if (f->state == FACTOR_KSP) {
+    PetscCall(FactorKSPSolve_Private(f->ksp, lanes, x));
+    PetscFunctionReturn(0);
+  }
   if (f->state == FACTOR_INDEFINITE) PetscCall(FactorSolveIndefinite_Private(f, lanes, x));
   else if (lanes == 1) FactorSolveOne_Private(&f->pack, f->width, x, f->s->work);
   else {

@@ -1,4 +1,5 @@
-/* Factor: a symmetric 3x3-block sparse matrix factored once and solved for one body or for many side by side (lanes). */
+/* Factor: a symmetric 3x3-block sparse matrix factored once and solved for one body or for many side by side (lanes). Where PETSc's options say anything
+   of -part_ksp_, -part_pc_ or -part_mat_, a KSP of that prefix does it (by default preonly with cholesky), else CHOLMOD and own solves. */
 #pragma once
 #include <petscmat.h>
 
@@ -17,12 +18,15 @@ PETSC_EXTERN PetscErrorCode BlockProduct(const BlockPattern *p, const PetscReal 
 /* The same, and in the same pass the quadratic forms form[k][lane] = z.K z of `nform` arrays, each at half the work of a product. */
 PETSC_EXTERN PetscErrorCode BlockProductForms(const BlockPattern *p, const PetscReal *a, PetscInt lanes, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[], PetscInt nform, const PetscReal *const z[], PetscReal *const form[]);
 
+/* Reads -part_ksp_, -part_pc_ and -part_mat_ options, if there are any, so that a mistake in them is found before the first factorization. */
+PETSC_EXTERN PetscErrorCode FactorTryOptions(void);
 PETSC_EXTERN PetscErrorCode FactorCreate(const BlockPattern *p, Factor *f);
 /* Another of the same pattern: order, symbolic factor and workspace are shared, whichever of them makes or leaves them. */
 PETSC_EXTERN PetscErrorCode FactorCreateLike(Factor like, Factor *f);
 PETSC_EXTERN PetscErrorCode FactorDestroy(Factor *f);
 /* Numeric factorization; the analysis is made at the first and kept. Cholesky first; where the matrix is not positive definite,
-   symmetric indefinite LDL^T (MUMPS), and *definite = PETSC_FALSE (may be NULL). PETSC_ERR_MAT_LU_ZRPVT where it is singular. */
+   symmetric indefinite LDL^T (MUMPS), and *definite = PETSC_FALSE (may be NULL). PETSC_ERR_MAT_LU_ZRPVT where it is singular. With -part_ options,
+   PETSC_ERR_USER_INPUT where the chosen solver cannot do it. */
 PETSC_EXTERN PetscErrorCode FactorSetValues(Factor f, const PetscReal *a, PetscBool *definite);
 /* x = A^-1 x in place, x[dof][lane], lanes 1 or a multiple of 8. No allocation after the first call with that many lanes. */
 PETSC_EXTERN PetscErrorCode FactorSolve(Factor f, PetscInt lanes, PetscReal *x);

@@ -40,3 +40,10 @@ PETSC_INTERN void FactorSolveOne_Private(const FactorPack *p, PetscInt width, Pe
 PETSC_INTERN void FactorSolveLanes_Private(const FactorPack *p, PetscInt width, PetscInt lanes, PetscReal *x, PetscReal *work);
 PETSC_INTERN PetscErrorCode BlockProduct_Private(const BlockPattern *p, const PetscReal *a, PetscInt width, PetscInt lanes, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[]);
 PETSC_INTERN PetscErrorCode BlockProductForms_Private(const BlockPattern *p, const PetscReal *a, PetscInt width, PetscInt lanes, PetscInt ncol, const PetscReal *const x[], PetscReal *const y[], PetscInt nform, const PetscReal *const z[], PetscReal *const form[]);
+
+/* A KSP with prefix part_ in place of all that (factor_ksp.c). It is made at the first values. */
+typedef struct _p_FactorKSP *FactorKSP;
+PETSC_INTERN PetscErrorCode FactorKSPWanted_Private(PetscBool *wanted);
+PETSC_INTERN PetscErrorCode FactorKSPSetValues_Private(const BlockPattern *p, const PetscReal *a, FactorKSP *f, PetscBool *definite);
+PETSC_INTERN PetscErrorCode FactorKSPSolve_Private(FactorKSP f, PetscInt lanes, PetscReal *x);
+PETSC_INTERN PetscErrorCode FactorKSPDestroy_Private(FactorKSP *f);

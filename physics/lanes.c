@@ -127,41 +127,6 @@ void LanesLoad(PetscInt nn, PetscInt w, const PetscReal *R, const PetscReal *m, 
   LANES(Load, nn, w, R, m, loads, r);
 }
 
-/* [(sum g.y) I - sum y (x) g]^T twist = sum y x f with y = R^T (x - a): f - twist x g is then the exact gradient of the co-rotated energy. */
-void LanesTwist(PetscInt nn, PetscInt w, const PetscReal *R, const PetscReal *x, const PetscReal *a, const PetscReal *F, const PetscReal *f, PetscReal *twist)
-{
-  PetscReal Z[9 * LANES_MAX];
-
-  LANES(Outer, nn, w, f, x, a, Z);
-  for (PetscInt l = 0; l < w; l++) {
-    PetscReal A[9], C[9], S[9], Y[9], T[3], tr, id;
-
-    for (PetscInt c = 0; c < 3; c++)
-      for (PetscInt d = 0; d < 3; d++) {
-        S[3 * c + d] = R[c * w + l] * F[d * w + l] + R[(3 + c) * w + l] * F[(3 + d) * w + l] + R[(6 + c) * w + l] * F[(6 + d) * w + l];
-        Y[3 * c + d] = R[c * w + l] * Z[d * w + l] + R[(3 + c) * w + l] * Z[(3 + d) * w + l] + R[(6 + c) * w + l] * Z[(6 + d) * w + l];
-      }
-    T[0] = Y[5] - Y[7];
-    T[1] = Y[6] - Y[2];
-    T[2] = Y[1] - Y[3];
-    tr   = S[0] + S[4] + S[8];
-    /* A = (tr I - S)^T, solved by its cofactors */
-    for (PetscInt c = 0; c < 3; c++)
-      for (PetscInt d = 0; d < 3; d++) A[3 * c + d] = (c == d ? tr : 0) - S[3 * d + c];
-    C[0] = A[4] * A[8] - A[5] * A[7];
-    C[1] = A[5] * A[6] - A[3] * A[8];
-    C[2] = A[3] * A[7] - A[4] * A[6];
-    C[3] = A[2] * A[7] - A[1] * A[8];
-    C[4] = A[0] * A[8] - A[2] * A[6];
-    C[5] = A[1] * A[6] - A[0] * A[7];
-    C[6] = A[1] * A[5] - A[2] * A[4];
-    C[7] = A[2] * A[3] - A[0] * A[5];
-    C[8] = A[0] * A[4] - A[1] * A[3];
-    id   = 1 / (A[0] * C[0] + A[1] * C[1] + A[2] * C[2]);
-    for (PetscInt c = 0; c < 3; c++) twist[c * w + l] = id * (C[c] * T[0] + C[3 + c] * T[1] + C[6 + c] * T[2]);
-  }
-}
-
 void LanesForceSums(PetscInt nn, PetscInt w, const PetscReal *f, const PetscReal *x, const PetscReal *a, PetscReal *P, PetscReal *T)
 {
   LANES(Sums, nn, w, NULL, f, x, a, P, T);

@@ -23,16 +23,13 @@ PetscInt LanesPolar(PetscInt w, const PetscReal *F, PetscReal *R);
 void LanesToBody(PetscInt nn, PetscInt w, const PetscReal *R, const PetscReal *x, const PetscReal *a, const PetscReal *X, PetscReal eta, const PetscReal *u, const PetscReal *v, PetscReal *y);
 /* du = R (r - c y), or du += it (y may be NULL) */
 void LanesFromBody(PetscInt nn, PetscInt w, const PetscReal *R, const PetscReal *r, PetscReal c, const PetscReal *y, PetscBool add, PetscReal *du);
-/* The right-hand side in the body's frame: r = R^T (h force + m (h gravity - c u - s du)) + k m y - h (f - twist x weight).
-   force, u, du, y, f, twist may be NULL; not both y and f; f may be r. */
+/* The right-hand side in the body's frame: r = R^T (h force + m (h gravity - c u - s du)) + k m y - h f.
+   force, u, du, y, f may be NULL; not both y and f; f may be r. */
 typedef struct {
   PetscReal        h, gravity[3], c, s, k;
-  const PetscReal *force, *u, *du, *y, *f, *weight;
-  const PetscReal *twist; /* per lane, 3 */
+  const PetscReal *force, *u, *du, *y, *f;
 } LanesLoads;
 void LanesLoad(PetscInt nn, PetscInt w, const PetscReal *R, const PetscReal *m, const LanesLoads *loads, PetscReal *r);
-/* twist such that f - twist x g does no work in any rotation of the frame, see bc.c; F = sum (x - a) (x) g */
-void LanesTwist(PetscInt nn, PetscInt w, const PetscReal *R, const PetscReal *x, const PetscReal *a, const PetscReal *F, const PetscReal *f, PetscReal *twist);
 /* shift and turn such that du + shift + turn x (x - a) has sum m du = P and sum (x - a) x m du = T exactly */
 void LanesMomentum(PetscInt nn, PetscInt w, const PetscReal *m, PetscReal M, const PetscReal *x, const PetscReal *a, const PetscReal *J, const PetscReal *P, const PetscReal *T, const PetscReal *du,
                    PetscReal *shift, PetscReal *turn);

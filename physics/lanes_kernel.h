@@ -127,23 +127,6 @@ static TARGET void NAME(Covariance)(PetscInt nn, PetscInt w, const PetscReal *g,
   }
 }
 
-static TARGET void NAME(Outer)(PetscInt nn, PetscInt w, const PetscReal *f, const PetscReal *x, const PetscReal *a, PetscReal *restrict Z)
-{
-  CHUNKS
-  {
-    VEC C[9] = {ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO}, A[3];
-
-    GET_ALL(A, 3, a);
-    for (PetscInt i = 0; i < nn; i++)
-      for (PetscInt c = 0; c < 3; c++) {
-        const VEC r = GET(x, 3 * i + c) - A[c];
-
-        for (PetscInt d = 0; d < 3; d++) C[3 * c + d] += r * GET(f, 3 * i + d);
-      }
-    PUT_ALL(Z, 9, C);
-  }
-}
-
 INLINE TARGET void NAME(ToBodyOf)(const PetscBool damped, const PetscBool from, PetscInt nn, PetscInt w, const PetscReal *R, const PetscReal *x, const PetscReal *a, const PetscReal *X, PetscReal eta,
                                   const PetscReal *u, const PetscReal *v, PetscReal *restrict y)
 {
@@ -200,12 +183,12 @@ static TARGET void NAME(FromBody)(PetscInt nn, PetscInt w, const PetscReal *R, c
   else NAME(FromBodyOf)(PETSC_FALSE, PETSC_FALSE, nn, w, R, r, 0, NULL, du);
 }
 
-/* The right-hand side: what the loads are (any: forces or velocities that differ by node), then k m y or -h (f - lambda x g) or -h f */
+/* The right-hand side: what the loads are (any: forces or velocities that differ by node), then k m y or -h f */
 INLINE TARGET void NAME(LoadOf)(const PetscBool any, const PetscInt kind, PetscInt nn, PetscInt w, const PetscReal *R, const PetscReal *m, const LanesLoads *p, PetscReal *r)
 {
   CHUNKS
   {
-    VEC Q[9], G[3], lam[3] = {ZERO, ZERO, ZERO};
+    VEC Q[9], G[3];
 
     GET_ALL(Q, 9, R);
     for (PetscInt c = 0; c < 3; c++) G[c] = ZERO + p->h * p->gravity[c];
@@ -214,7 +197,6 @@ INLINE TARGET void NAME(LoadOf)(const PetscBool any, const PetscInt kind, PetscI
 
       for (PetscInt c = 0; c < 3; c++) G[c] = TURN_BACK(Q, g, c);
     }
-    if (kind == 3) GET_ALL(lam, 3, p->twist);
     for (PetscInt i = 0; i < nn; i++) {
       VEC b[3], t[3];
 
@@ -231,17 +213,8 @@ INLINE TARGET void NAME(LoadOf)(const PetscBool any, const PetscInt kind, PetscI
         for (PetscInt c = 0; c < 3; c++) t[c] = m[i] * G[c];
       if (kind == 1)
         for (PetscInt c = 0; c < 3; c++) t[c] += p->k * m[i] * GET(p->y, 3 * i + c);
-      if (kind >= 2)
-        for (PetscInt c = 0; c < 3; c++) b[c] = GET(p->f, 3 * i + c);
-      if (kind == 3) {
-        const PetscReal *g = p->weight + 3 * i;
-
-        b[0] -= lam[1] * g[2] - lam[2] * g[1];
-        b[1] -= lam[2] * g[0] - lam[0] * g[2];
-        b[2] -= lam[0] * g[1] - lam[1] * g[0];
-      }
-      if (kind >= 2)
-        for (PetscInt c = 0; c < 3; c++) t[c] -= p->h * b[c];
+      if (kind == 2)
+        for (PetscInt c = 0; c < 3; c++) t[c] -= p->h * GET(p->f, 3 * i + c);
       for (PetscInt c = 0; c < 3; c++) PUT(r, 3 * i + c, t[c]);
     }
   }
@@ -256,7 +229,6 @@ static TARGET void NAME(Load)(PetscInt nn, PetscInt w, const PetscReal *R, const
     else NAME(LoadOf)(PETSC_FALSE, kind, nn, w, R, m, p, r); \
   } while (0)
   if (p->y) CALL(1);
-  else if (p->f && p->twist) CALL(3);
   else if (p->f) CALL(2);
   else CALL(0);
 #undef CALL

@@ -46,8 +46,11 @@ for formulation, dofs in (("rigid", 6), ("bc", 24)):
 # options of single copies; the others keep theirs
 single = grid + ["-brick_57_damping", "1e-3", "-brick_58_formulation", "rigid", "-brick_59_velocity", "0,0,0", "-probes", "a,b,last", "-a_body", "brick_59", "-a_offset", "0,0,0",
                  "-b_body", "brick_60", "-b_offset", "0,0,0"]
-r, h = go("10 000, 2 ranks", single, ranks=2)
+r, h = go("10 000, 2 ranks, with results", single + ["-output_exodus", "r.exo"], ranks=2)
 s = r.summary
+with open(r.path("r.exo"), "rb") as f: exodus = f.read()
+c.equal("times in the Exodus file", (exodus[:3], int.from_bytes(exodus[4:8], "big")), (b"CDF", 4))
+c.true("and room for all of them", len(exodus) >= 4 * 8 * (6 * 8 + 3) * 10000, len(exodus))
 c.equal("dofs with one rigid", s["dofs"], 9999.0 * 24 + 6)
 c.below("factorizations of two ranks with another damping", s["constant factorizations"], 3)
 c.close("velocities of copies 59 and 60", [h["a_vx"][0], h["b_vx"][0]], [0, 1], atol=1e-15)

@@ -109,7 +109,7 @@ c.close("copies: of the section, of one", energy(*copies, "-d_velocity", "1,0,0"
 c.close("copies: spin of one", energy(*copies, "-d_2_angular_velocity", "0,0,1"), 0.5 * 2 * (4 + 1) / 12, rtol=1e-12)
 
 # --- help
-with open(f"{root}/app/option_table.c") as f: names = re.findall(r'^\s*(?:OWN\(|PETSC\([^,]*, )"\w+", "([^"]+)"', f.read(), re.M)
+with open(f"{root}/app/option_table.c") as f: names = re.findall(r'^\s*(?:OWN\(|PETSC\([^,]*, )"[^"]+", "([^"]+)"', f.read(), re.M)
 r = run(exe, ["-help"])
 listed = re.findall(r"^  -(\S+)  +\S", r.out, re.M)
 c.equal("-help lists the whole table", listed, names)
@@ -121,6 +121,9 @@ for folder in ("app", "integrators", "meshes"):  # names that the sources ask fo
         if name.endswith(".c") and name != "option_table.c":
             with open(f"{root}/{folder}/{name}") as f: text = f.read()
             known |= set(re.findall(r'SettingsGet\w+\(settings, "(\w+)"', text)) | {f"<body>_{x}" for x in re.findall(r'KEY\("(\w+)"\)', text)}
+for name in os.listdir(f"{root}/constraints"):  # read by PETSc's own means
+    if name.endswith(".c"):
+        with open(f"{root}/constraints/{name}") as f: known |= set(re.findall(r'"-((?:dual|npc|snes)_\w+)"', f.read()))
 c.true("and all that the sources ask for", known <= set(names), sorted(known - set(names)))
 c.equal("-help on 2 ranks, once", run(exe, ["-help"], ranks=2).out.count("-options_file"), r.out.count("-options_file"))
 p = subprocess.run(["bash", "-c", '"$1" -help | head -n 3', "bash", exe], env=environment(), capture_output=True, text=True)

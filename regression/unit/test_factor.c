@@ -567,13 +567,118 @@ static void test_wrong_arguments(void **state)
   OK(FactorDestroy(&f));
 }
 
+/* Options, one after the other with their values; and back */
+static void Options(const char *const options[], PetscBool set)
+{
+  for (int i = 0; options[i]; i += 2) OK(set ? PetscOptionsSetValue(NULL, options[i], options[i + 1]) : PetscOptionsClearValue(NULL, options[i]));
+}
+
+/* PETSc's solvers in its place: what they solve, and what they cannot */
+static void test_ksp(void **state)
+{
+  static const char *const choice[][7] = {
+    {"-part_pc_type", "cholesky"},
+    {"-part_pc_factor_mat_solver_type", "mumps"},
+    {"-part_pc_factor_mat_solver_type", "cholmod"},
+    {"-part_mat_type", "seqsbaij"},
+    {"-part_mat_type", "seqbaij", "-part_pc_type", "lu"},
+    {"-part_ksp_type", "cg", "-part_pc_type", "icc", "-part_ksp_rtol", "1e-13"},
+    {"-part_ksp_type", "gmres", "-part_pc_type", "jacobi", "-part_ksp_rtol", "1e-13"},
+  };
+  static const char *const unknown[][3] = {{"-part_pc_type", "none_such"}, {"-part_ksp_type", "none_such"}, {"-part_mat_type", "none_such"}, {"-part_pc_factor_mat_solver_type", "none_such"}};
+  const char *const        few[] = {"-part_ksp_type", "cg", "-part_pc_type", "jacobi", "-part_ksp_max_it", "2", NULL};
+  const PetscInt           cells[3] = {4, 5, 3}, lanes = 8;
+  Problem                  q, g;
+  Factor                   f;
+  PetscReal               *b, *x, *y;
+  PetscInt                 n, numeric, indefinite;
+
+  (void)state;
+  OK(ProblemCreate(cells, PETSC_FALSE, 0.1, 17, &q));
+  OK(ProblemCreate(cells, PETSC_FALSE, 0.1, 17, &g));
+  MakeIndefinite(&g);
+  n = 3 * q.p.nb;
+  b = RandomArray((size_t)n * lanes, 5);
+  for (PetscInt i = 0; i < n; i++) b[i * lanes + 3] = 0; /* a lane without a body */
+  b[5 * lanes + 4] = NAN;                                /* and one of a body that has gone astray */
+  OK(PetscMalloc2(n * lanes, &x, n, &y));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(choice); k++) {
+    PetscBool definite;
+
+    Options(choice[k], PETSC_TRUE);
+    OK(FactorTryOptions());
+    OK(FactorCreate(&q.p, &f));
+    for (int again = 0; again < 2; again++) {
+      for (PetscInt i = 0; i < 9 * q.ia[q.p.nb]; i++) q.a[i] *= again ? 0.5 : 1;
+      OK(FactorSetValues(f, q.a, &definite));
+      assert_int_equal(definite, PETSC_TRUE);
+      memcpy(x, b, n * lanes * sizeof(*x));
+      OK(FactorSolve(f, lanes, x));
+      for (PetscInt l = 0; l < lanes; l++) {
+        PetscReal *c = RandomArray(n, 1);
+
+        for (PetscInt i = 0; i < n; i++) {
+          y[i] = x[i * lanes + l];
+          c[i] = b[i * lanes + l];
+        }
+        if (l == 3) assert_true(y[0] == 0 && y[n - 1] == 0);
+        else if (l == 4) assert_true(isnan(y[0]));
+        else {
+          assert_true(Residual(&q, y, c) < 1e-11);
+          OK(FactorSolve(f, 1, c));
+          assert_true(Difference(n, c, y) < 1e-11);
+        }
+        OK(PetscFree(c));
+      }
+    }
+    if (k == 1 || k == 4) { /* what takes an indefinite one */
+      OK(FactorSetValues(f, g.a, &definite));
+      assert_int_equal(definite, k == 1 ? PETSC_FALSE : PETSC_TRUE); /* lu does not count signs */
+      for (PetscInt i = 0; i < n; i++) y[i] = b[i * lanes];
+      OK(FactorSolve(f, 1, y));
+      for (PetscInt i = 0; i < n; i++) x[i] = b[i * lanes];
+      assert_true(Residual(&g, y, x) < 1e-11);
+    } else if (k == 2) { /* and what does not */
+      OK(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+      assert_int_equal(FactorSetValues(f, g.a, &definite), PETSC_ERR_USER_INPUT);
+      OK(PetscPopErrorHandler());
+    }
+    OK(FactorGetInfo(f, NULL, &numeric, &indefinite));
+    assert_true(numeric >= 2 && indefinite == (k == 1));
+    OK(FactorDestroy(&f));
+    Options(choice[k], PETSC_FALSE);
+  }
+  OK(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(unknown); k++) {
+    Options(unknown[k], PETSC_TRUE);
+    assert_int_equal(FactorTryOptions(), PETSC_ERR_USER_INPUT);
+    Options(unknown[k], PETSC_FALSE);
+  }
+  Options(few, PETSC_TRUE);
+  OK(FactorCreate(&q.p, &f));
+  OK(FactorSetValues(f, q.a, NULL));
+  for (PetscInt i = 0; i < n; i++) y[i] = b[i * lanes];
+  assert_int_equal(FactorSolve(f, 1, y), PETSC_ERR_USER_INPUT);
+  OK(FactorDestroy(&f));
+  q.a[7] = NAN;
+  OK(FactorCreate(&q.p, &f));
+  assert_int_equal(FactorSetValues(f, q.a, NULL), PETSC_ERR_FP);
+  Options(few, PETSC_FALSE);
+  OK(PetscPopErrorHandler());
+  OK(FactorDestroy(&f));
+  OK(PetscFree2(x, y));
+  OK(PetscFree(b));
+  OK(ProblemDestroy(&q));
+  OK(ProblemDestroy(&g));
+}
+
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_small_dense),         cmocka_unit_test(test_mid_residual_and_lanes), cmocka_unit_test(test_lanes_independent),
     cmocka_unit_test(test_indefinite_and_back), cmocka_unit_test(test_refactor),               cmocka_unit_test(test_one_block),
     cmocka_unit_test(test_singular),            cmocka_unit_test(test_scaling),                cmocka_unit_test(test_product),
-    cmocka_unit_test(test_wrong_arguments),     cmocka_unit_test(test_like),
+    cmocka_unit_test(test_wrong_arguments),     cmocka_unit_test(test_like),                   cmocka_unit_test(test_ksp),
   };
   int failed;
 

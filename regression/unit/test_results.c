@@ -261,6 +261,149 @@ static void test_append(void **state)
   Remove(file);
 }
 
+/* The same bodies in a netCDF-4 file, as models of more than 4 GB have: continued by libexodusII */
+static void Netcdf4(const char file[])
+{
+  const char *const vars[6] = {"displacement_x", "displacement_y", "displacement_z", "velocity_x", "velocity_y", "velocity_z"}, *const evars[3] = {"mises", "rank", "formulation"};
+  const PetscInt    total = 3 * box->nnode + 2 * pipe_->nnode;
+  int               size8 = 8, stored = 8, exo, first = 0;
+  double           *x = malloc(3 * (size_t)total * sizeof(double));
+
+  exo = ex_create(file, EX_CLOBBER | EX_NETCDF4 | EX_NOCLASSIC | EX_ALL_INT64_DB, &size8, &stored);
+  assert_true(exo >= 0);
+  ex_set_max_name_length(exo, 256);
+  assert_int_equal(ex_put_init(exo, "Ashlar results", 3, total, 3 * box->nelem + 2 * pipe_->nelem, NBODY, 0, 0), 0);
+  for (int g = 0; g < NBODY; g++) {
+    const Mesh m = Shape(g);
+    int        conn[8 * 64], n = 0;
+
+    assert_int_equal(ex_put_block(exo, EX_ELEM_BLOCK, g + 1, "HEX8", m->nelem, 8, 0, 0, 0), 0);
+    for (PetscInt b = 0; b < m->nblock; b++)
+      for (PetscInt i = 0; i < 8 * m->block[b].nelem; i++) conn[n++] = (int)(first + m->block[b].conn[i] + 1);
+    assert_int_equal(ex_put_conn(exo, EX_ELEM_BLOCK, g + 1, conn, NULL, NULL), 0);
+    assert_int_equal(ex_put_name(exo, EX_ELEM_BLOCK, g + 1, names[g]), 0);
+    for (PetscInt i = 0; i < m->nnode; i++) {
+      const PetscReal *X = m->coord + 3 * i;
+
+      x[first + i]             = c * X[0] - s * X[1] + 10 * g;
+      x[total + first + i]     = s * X[0] + c * X[1] - g;
+      x[2 * total + first + i] = X[2] + 0.5;
+    }
+    first += (int)m->nnode;
+  }
+  assert_int_equal(ex_put_coord(exo, x, x + total, x + 2 * total), 0);
+  assert_int_equal(ex_put_variable_param(exo, EX_NODAL, 6), 0);
+  assert_int_equal(ex_put_variable_names(exo, EX_NODAL, 6, (char **)vars), 0);
+  assert_int_equal(ex_put_variable_param(exo, EX_ELEM_BLOCK, 3), 0);
+  assert_int_equal(ex_put_variable_names(exo, EX_ELEM_BLOCK, 3, (char **)evars), 0);
+  assert_int_equal(ex_close(exo), 0);
+  free(x);
+}
+
+static void test_netcdf4(void **state)
+{
+  const char *file = UnitPath("run.exo");
+  const Time  times[] = {{0, 1, 0}, {0.5, 1, 0}, {0.75, -1, 2}};
+  Results     r;
+  Run         run;
+
+  (void)state;
+  if (!me) Netcdf4(file);
+  MPI_Barrier(PETSC_COMM_WORLD);
+  Spread(0, &run);
+  r = Create(file, &run, PETSC_TRUE, 0);
+  for (int k = 0; k < 2; k++) Ok(ResultsWrite(r, times[k].t, Fields, &run));
+  Ok(ResultsDestroy(&r));
+  Check(file, 2, times);
+  Spread(2, &run);
+  r = Create(file, &run, PETSC_TRUE, 0.5);
+  assert_int_equal(Count(r), 2);
+  run.sign = -1;
+  Ok(ResultsWrite(r, 0.75, Fields, &run));
+  Ok(ResultsDestroy(&r));
+  Check(file, 3, times);
+  Remove(file);
+}
+
+/* So much that it goes to rank 0 in several pieces, one body more than a piece */
+enum { MANY = 12 };
+static PetscReal Many(PetscInt g, PetscInt i, PetscInt k, PetscReal t)
+{
+  return t + 1e7 * g + 10 * i + k;
+}
+
+static PetscErrorCode ManyFields(void *ctx, PetscInt local, PetscReal time, PetscReal *disp, PetscReal *vel, PetscReal *mises)
+{
+  const ResultsBody *body = &((const ResultsBody *)ctx)[local];
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < 3 * body->mesh->nnode; i++) {
+    disp[i] = Many(body->id, i / 3, i % 3, time);
+    vel[i]  = Many(body->id, i / 3, i % 3 + 3, time);
+  }
+  for (PetscInt e = 0; e < body->mesh->nelem; e++) mises[e] = Many(body->id, e, 6, time);
+  PetscFunctionReturn(0);
+}
+
+static void test_large(void **state)
+{
+  const char     *file = UnitPath("large.exo");
+  const PetscReal length[3] = {1, 1, 1};
+  const PetscInt  cells[3][3] = {{2, 1, 1}, {18, 18, 18}, {36, 36, 36}};
+  Mesh            mesh[3];
+  ResultsBody     body[MANY];
+  PetscInt        n = 0, total = 0;
+  Results         r;
+
+  (void)state;
+  for (int k = 0; k < 3; k++) Ok(MeshCreateBox(length, cells[k], &mesh[k]));
+  for (PetscInt g = 0; g < MANY; g++) {
+    const Mesh m = mesh[g == 4 ? 2 : g % 2];
+
+    total += m->nnode;
+    if ((g / 2) % size == me) body[n++] = (ResultsBody){g, "body", m, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {g, 0, 0}, (int)g};
+  }
+  Ok(ResultsCreate(PETSC_COMM_WORLD, file, MANY, n, body, PETSC_FALSE, 0, &r));
+  for (int k = 0; k < 2; k++) Ok(ResultsWrite(r, k, ManyFields, body));
+  Ok(ResultsDestroy(&r));
+  MPI_Barrier(PETSC_COMM_WORLD);
+  if (!me) {
+    int     size8 = 8, stored = 0, exo = ex_open(file, EX_READ, &size8, &stored, &(float){0});
+    double *v = malloc(3 * (size_t)total * sizeof(double));
+
+    assert_true(exo >= 0);
+    assert_int_equal(ex_inquire_int(exo, EX_INQ_TIME), 2);
+    assert_int_equal(ex_get_coord(exo, v, v + total, v + 2 * total), 0);
+    for (PetscInt g = 0, at = 0; g < MANY; g++) {
+      const Mesh m = mesh[g == 4 ? 2 : g % 2];
+      int       *conn = malloc(8 * (size_t)m->nelem * sizeof(int));
+
+      assert_int_equal(ex_get_conn(exo, EX_ELEM_BLOCK, g + 1, conn, NULL, NULL), 0);
+      for (PetscInt i = 0; i < 8 * m->nelem; i++) assert_true(conn[i] == at + m->block[0].conn[i] + 1);
+      free(conn);
+      for (PetscInt i = 0; i < m->nnode; i++, at++) assert_true(v[at] == m->coord[3 * i] + g && v[total + at] == m->coord[3 * i + 1] && v[2 * total + at] == m->coord[3 * i + 2]);
+    }
+    for (int k = 0; k < 2; k++) {
+      for (int j = 0; j < 6; j++) {
+        assert_int_equal(ex_get_var(exo, k + 1, EX_NODAL, j + 1, 1, total, v), 0);
+        for (PetscInt g = 0, at = 0; g < MANY; g++)
+          for (PetscInt i = 0; i < mesh[g == 4 ? 2 : g % 2]->nnode; i++, at++) assert_true(v[at] == Many(g, i, j, k));
+      }
+      for (PetscInt g = 0; g < MANY; g++)
+        for (int j = 0; j < 3; j++) {
+          const PetscInt nelem = mesh[g == 4 ? 2 : g % 2]->nelem;
+
+          assert_int_equal(ex_get_var(exo, k + 1, EX_ELEM_BLOCK, j + 1, g + 1, nelem, v), 0);
+          for (PetscInt e = 0; e < nelem; e++) assert_true(v[e] == (j == 0 ? Many(g, e, 6, k) : j == 1 ? (g / 2) % size : g));
+        }
+    }
+    free(v);
+    assert_int_equal(ex_close(exo), 0);
+  }
+  Remove(file);
+  for (int k = 0; k < 3; k++) Ok(MeshDestroy(&mesh[k]));
+}
+
 /* A file that cannot be continued is refused on all ranks and stays as it is */
 static void RefusedAppend(const char file[], const Run *run, PetscInt nbody, const char text[])
 {
@@ -443,7 +586,7 @@ static int Gone(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_write), cmocka_unit_test(test_append), cmocka_unit_test(test_append_refused), cmocka_unit_test(test_unwritable), cmocka_unit_test(test_caller),
+    cmocka_unit_test(test_write), cmocka_unit_test(test_append), cmocka_unit_test(test_netcdf4), cmocka_unit_test(test_large), cmocka_unit_test(test_append_refused), cmocka_unit_test(test_unwritable), cmocka_unit_test(test_caller),
   };
 
   return UNIT_MAIN_WITH("results", tests, Shapes, Gone);
