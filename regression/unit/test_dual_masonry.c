@@ -1,15 +1,6 @@
 /* The default solver on masonry and on variants of it: all are solved, by FCLib's error as it is computed here. */
 #include "dual.h"
 
-static const char *const unsolved[] = {"wall-7x8-head-rough", NULL};
-
-static int Skip(PetscInt k)
-{
-  for (int i = 0; unsolved[i]; i++)
-    if (!strcmp(MasonryName(k), unsolved[i])) return 1;
-  return 0;
-}
-
 /* By one object, as a run has it */
 static void TestAll(void **state)
 {
@@ -26,7 +17,7 @@ static void TestAll(void **state)
     SNESConvergedReason reason;
     double              e;
 
-    if (Skip(k) || (size > 1 && k % 4)) continue; /* islands of masonry are one rank's work, and the others wait */
+    if ((size > 1 && k % 4)) continue; /* islands of masonry are one rank's work, and the others wait */
     FromMasonry(k, &p);
     Ok(PetscCalloc3(3 * p.n, &R, 3 * p.n, &U, 3 * p.n, &V));
     reason = SolveDual(PETSC_COMM_WORLD, d, &p, R, U);
@@ -87,7 +78,6 @@ static void TestVariants(void **state)
 
     if (k % 3) {
       from = (PetscInt)(Uniform() * (double)MasonryCount());
-      if (Skip(from)) continue;
       FromMasonry(from, &p);
       if (p.n > 130) {
         Ok(BlocksDestroy(&p));
