@@ -169,10 +169,44 @@ PetscErrorCode ConicSolve(Newton w, System s, PetscReal tol, PetscInt max_it, Pe
 
 /* ---- the SNES type ---- */
 
+/* Where contacts slide, the merit falls only with the square root of the complementarity: the last digits are left to the proximal Newton method,
+   which needs a few steps from here. */
 static PetscErrorCode ConicKernel_Private(SNES snes, Dual d, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
 {
+  const PetscBool polish = *(PetscBool *)snes->data;
+  const PetscReal tol    = DualTolerance_Private(d, snes);
+  ProxOptions     o      = ProxDefaults;
+
   PetscFunctionBegin;
-  PetscCall(ConicSolve(d->newton, d->system, DualTolerance_Private(d, snes), snes->max_its, r, u, report, monitor));
+  if (report->merit <= tol) PetscFunctionReturn(0);
+  PetscCall(ConicSolve(d->newton, d->system, polish ? PetscMax(tol, 1e-6) : tol, snes->max_its, r, u, report, monitor));
+  if (!polish || report->merit <= tol) PetscFunctionReturn(0);
+  o.tol    = tol;
+  o.alpha0 = ProxDefaults.alpha0 / 10;
+  o.max_it = snes->max_its;
+  o.conic  = PETSC_FALSE;
+  PetscCall(ProxSolve(d->newton, d->nlgs, d->system, &o, r, u, report, monitor));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SNESSetFromOptions_Conic(SNES snes, PetscOptionItems *PetscOptionsObject)
+{
+  PetscBool *polish = (PetscBool *)snes->data;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Interior-point method");
+  PetscCall(PetscOptionsBool("-snes_conic_polish", "last digits by the proximal Newton method", "", *polish, polish, NULL));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SNESView_Conic(SNES snes, PetscViewer viewer)
+{
+  PetscBool ascii;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (ascii) PetscCall(PetscViewerASCIIPrintf(viewer, "  interior point%s\n", *(PetscBool *)snes->data ? ", last digits by proximal Newton" : ""));
   PetscFunctionReturn(0);
 }
 
@@ -192,8 +226,15 @@ static PetscErrorCode SNESSolve_Conic(SNES snes)
 
 PetscErrorCode SNESCreate_Conic(SNES snes)
 {
+  PetscBool *polish;
+
   PetscFunctionBegin;
   PetscCall(DualSNESCreate_Private(snes, 200));
-  snes->ops->solve = SNESSolve_Conic;
+  PetscCall(PetscNew(&polish));
+  *polish                   = PETSC_TRUE;
+  snes->data                = polish;
+  snes->ops->solve          = SNESSolve_Conic;
+  snes->ops->setfromoptions = SNESSetFromOptions_Conic;
+  snes->ops->view           = SNESView_Conic;
   PetscFunctionReturn(0);
 }

@@ -180,11 +180,11 @@ for m in (1, 3, 5):
     less = Problem(p.W - p.V @ K, p.q - p.V @ np.linalg.solve(p.R, p.s), p.mu)
     for solver in ("auto", "nlgs", "proxnewton", "conic", "newtonls", "anderson"):
         more = ["-pc_type", "lu"] if solver == "newtonls" else ["-npc_snes_type", "nlgs"] if solver == "anderson" else []
-        lines, _ = solve(["joints.hdf5"], "-snes_type", solver, *more, "-snes_rtol", "1e-6" if solver == "conic" else "1e-10", "-fclib_solution", "out")
+        lines, _ = solve(["joints.hdf5"], "-snes_type", solver, *more, "-snes_rtol", "1e-10", "-fclib_solution", "out")
         _, R, U, L = read(f"{directory}/out/joints.hdf5")
         c.true(f"{m} bilateral rows, {solver}", lines[0].converged and lines[0].contacts == 8 and len(L) == m and len(R) == len(U) == 24)
         c.close(f"{m} bilateral rows, {solver}: the merit", lines[0].merit, error(p, R, L), rtol=1e-3, atol=1e-14)
-        c.below(f"{m} bilateral rows, {solver}: error without them", error(less, R), 1e-5 if solver == "conic" else 1e-8)
+        c.below(f"{m} bilateral rows, {solver}: error without them", error(less, R), 1e-8)
 
 # --- bad files: one line each, the others are solved
 def change(f): return lambda h: f(h["fclib_local"])
@@ -288,7 +288,7 @@ for t in ("vinewtonssls", "vinewtonrsls", "auto", "nlgs", "proxnewton"):
 
 # --- monitors and views
 for t, more in (("auto", []), ("nlgs", []), ("proxnewton", []), ("conic", []), ("newtonls", ["-pc_type", "lu"]), ("anderson", ["-npc_snes_type", "nlgs"]), ("qn", ["-npc_snes_type", "nlgs"]), ("ncg", [])):
-    rtol = 1e-6 if t == "conic" else 1e-8
+    rtol = 1e-8
     lines, r = solve(["regular.hdf5"], "-snes_type", t, *more, "-snes_monitor", "-snes_rtol", rtol, "-fclib_solution", "out")
     seen = [(int(a), float(b)) for a, b in re.findall(r"^ *(\d+) SNES merit (\S+)$", r.out, re.M)]
     p, R, _, _ = read(f"{directory}/out/regular.hdf5")
@@ -346,7 +346,7 @@ for preset in presets:
     with open(path) as f: text = f.read().splitlines()
     c.true(f"{preset}.yml: one line of comment, first", text[0].startswith("# ") and not any("#" in x for x in text[1:]))
     files = able.get(preset, ["regular.hdf5", masonry[0]])
-    rtol = 1e-6 if preset == "conic" else 1e-8
+    rtol = 1e-8
     lines, _ = solve(files, "-options_file", path, "-snes_rtol", rtol, "-fclib_solution", "out")
     for x in lines:
         p, R, _, _ = read(f"{directory}/out/{x.file}")
