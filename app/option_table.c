@@ -99,7 +99,7 @@ const Option option_table[] = {
   PETSC(0, "Constraint solver", "snes_nlgs_symmetric", "false", "every other sweep of nlgs backwards"),
   PETSC('r', "Constraint solver", "snes_proxnewton_alpha", "3e-3", "first proximal parameter of proxnewton, as part of the diagonal of W"),
   PETSC('i', "Constraint solver", "snes_proxnewton_inner", "20", "most Newton steps of a proximal step"),
-  PETSC(0, "Constraint solver", "snes_proxnewton_conic", "true", "help proxnewton by the interior-point method after two failures"),
+  PETSC(0, "Constraint solver", "snes_proxnewton_conic", "true", "help proxnewton by the interior-point method after a failure"),
   PETSC(0, "Constraint solver", "snes_conic_polish", "true", "last digits of conic by the proximal Newton method"),
   PETSC('s', "Constraint solver", "npc_snes_type", "", "nonlinear preconditioner of anderson, ngmres, ncg, nrichardson, qn: nlgs"),
   PETSC('s', "Constraint solver", "snes_npc_side", "", "side of it: left or right (anderson, ngmres, qn)"),

@@ -121,7 +121,7 @@ PetscErrorCode DualSetProblem(Dual d, PetscInt n, const PetscInt ptr[], const Pe
 PetscErrorCode DualEvaluate_Private(Dual d, const PetscReal x[], PetscReal *merit)
 {
   System s    = d->system;
-  int    same = d->cached && !memcmp(x, d->cr, 3 * s->n * sizeof(PetscReal));
+  int    same = d->cached && (!s->n || !memcmp(x, d->cr, 3 * s->n * sizeof(PetscReal)));
 
   PetscFunctionBeginUser;
   if (d->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_LAND, d->comm));

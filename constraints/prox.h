@@ -29,7 +29,7 @@ PETSC_EXTERN PetscErrorCode NewtonReset(Newton w);
 typedef struct {
   PetscReal tol, alpha0;   /* merit to reach; first proximal parameter */
   PetscInt  max_it, inner; /* Newton solves in all, in an inner problem */
-  PetscBool conic;         /* help by the interior-point method after two failed inner problems */
+  PetscBool conic;         /* help by the interior-point method after a failed inner problem */
 } ProxOptions;
 PETSC_EXTERN const ProxOptions ProxDefaults;
 /* r in place, the best met; u = W r + q of it */

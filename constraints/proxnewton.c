@@ -383,7 +383,7 @@ static PetscErrorCode ProxConic_Private(Newton w, System s, PetscReal tol, Petsc
 PetscErrorCode ProxSolve(Newton w, Nlgs g, System s, const ProxOptions *o, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
 {
   PetscReal alpha = o->alpha0, d = 0.3, slowest = 0.3, best;
-  PetscInt  successes = 0, failures = 0, patience = 0;
+  PetscInt  successes = 0, patience = 0;
   PetscBool helped    = PETSC_FALSE;
 
   PetscFunctionBeginUser;
@@ -422,7 +422,7 @@ PetscErrorCode ProxSolve(Newton w, Nlgs g, System s, const ProxOptions *o, Petsc
     report->failed++;
     successes = 0;
     PetscCall(PetscArraycpy(r, w->rk, 3 * s->n));
-    if (o->conic && !helped && ++failures == 2 && s->balls) {
+    if (o->conic && !helped && s->balls) {
       helped = PETSC_TRUE;
       PetscCall(ProxConic_Private(w, s, PetscMax(1e-6, o->tol), 60, r, u, &best, report, monitor));
       alpha = o->alpha0 / 10;
@@ -468,7 +468,7 @@ static PetscErrorCode SNESSetFromOptions_ProxNewton(SNES snes, PetscOptionItems 
   PetscOptionsHeadBegin(PetscOptionsObject, "Proximal point with Newton inside");
   PetscCall(PetscOptionsReal("-snes_proxnewton_alpha", "first proximal parameter, as part of the diagonal", "", o->alpha0, &o->alpha0, NULL));
   PetscCall(PetscOptionsInt("-snes_proxnewton_inner", "most Newton steps of a proximal step", "", o->inner, &o->inner, NULL));
-  PetscCall(PetscOptionsBool("-snes_proxnewton_conic", "help by the interior-point method after two failures", "", o->conic, &o->conic, NULL));
+  PetscCall(PetscOptionsBool("-snes_proxnewton_conic", "help by the interior-point method after a failure", "", o->conic, &o->conic, NULL));
   PetscOptionsHeadEnd();
   PetscCheck(o->alpha0 > 0 && o->inner > 0, PetscObjectComm((PetscObject)snes), PETSC_ERR_USER_INPUT, "snes_proxnewton_alpha and snes_proxnewton_inner must be above zero");
   PetscFunctionReturn(0);
@@ -481,7 +481,7 @@ static PetscErrorCode SNESView_ProxNewton(SNES snes, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (ascii) PetscCall(PetscViewerASCIIPrintf(viewer, "  first alpha %g, %" PetscInt_FMT " Newton steps at most in each proximal step%s\n", (double)o->alpha0, o->inner, o->conic ? ", interior-point method after two failures" : ""));
+  if (ascii) PetscCall(PetscViewerASCIIPrintf(viewer, "  first alpha %g, %" PetscInt_FMT " Newton steps at most in each proximal step%s\n", (double)o->alpha0, o->inner, o->conic ? ", interior-point method after a failure" : ""));
   PetscFunctionReturn(0);
 }
 
