@@ -21,6 +21,7 @@ PetscErrorCode DetectorDestroy(Detector *detector)
   if (!d) PetscFunctionReturn(0);
   for (PetscInt i = 0; i < d->npart; i++) {
     PetscCall(PetscFree(d->part[i].end));
+    PetscCall(PetscFree(d->part[i].whole));
     PetscCall(PetscFree(d->part[i].tau));
     PetscCall(PetscFree(d->part[i].tributary));
     PetscCall(PetscFree(d->part[i].patch_area));
@@ -66,6 +67,7 @@ PetscErrorCode DetectorSetFromOptions(Detector d)
 static PetscErrorCode PartSetUp_Private(DetectPart *p, Surface s)
 {
   PetscReal area = 0;
+  PetscInt *ends;
 
   PetscFunctionBeginUser;
   p->surface = s;
@@ -85,6 +87,19 @@ static PetscErrorCode PartSetUp_Private(DetectPart *p, Surface s)
         for (PetscInt h = 0; h < 2; h++) p->end[e[h]] |= s->edge[e[h]].node[0] == v ? 1 : 2;
       }
   }
+  PetscCall(PetscMalloc1(2 * s->nedge, &p->whole));
+  PetscCall(PetscMalloc1(2 * s->ncurve, &ends));
+  for (PetscInt e = 0; e < s->nedge; e++) /* a straight curve has one loose end this way, one that */
+    for (PetscInt h = 0; h < 2 && s->edge[e].curve >= 0; h++)
+      if (!(p->end[e] >> h & 1)) {
+        PetscReal t[3];
+
+        DetectSubtract_Private(s->coord + 3 * s->edge[e].node[1 - h], s->coord + 3 * s->edge[e].node[h], t);
+        ends[2 * s->edge[e].curve + (Vec3Dot(t, s->curve[s->edge[e].curve].dir) > 0 ? 0 : 1)] = s->edge[e].node[h];
+      }
+  for (PetscInt e = 0; e < s->nedge; e++)
+    for (PetscInt h = 0; h < 2; h++) p->whole[2 * e + h] = s->edge[e].curve >= 0 && s->curve[s->edge[e].curve].spread < SURFACE_ANGLE ? ends[2 * s->edge[e].curve + h] : s->edge[e].node[h];
+  PetscCall(PetscFree(ends));
   for (PetscInt f = 0; f < s->nfacet; f++) {
     const SurfaceFacet *facet = &s->facet[f];
 
@@ -343,6 +358,13 @@ PetscErrorCode DetectorForget(Detector d)
   PetscFunctionBeginUser;
   d->first = d->fresh = PETSC_TRUE;
   d->npair = d->ncand = 0;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DetectorRebuild(Detector d)
+{
+  PetscFunctionBeginUser;
+  d->fresh = PETSC_TRUE;
   PetscFunctionReturn(0);
 }
 

@@ -63,6 +63,8 @@ PETSC_EXTERN PetscErrorCode DetectorSetPlacement(Detector detector, PetscInt bod
 PETSC_EXTERN PetscErrorCode DetectorUpdate(Detector detector, PetscReal h, PetscInt *n, const Contact **contact);
 /* Drops lists and depths of the last step: the next update is like the first one, which takes any overlap for an initial one. */
 PETSC_EXTERN PetscErrorCode DetectorForget(Detector detector);
+/* All lists are made anew at the next update, which gives the same contacts. */
+PETSC_EXTERN PetscErrorCode DetectorRebuild(Detector detector);
 PETSC_EXTERN PetscErrorCode DetectorGetReport(Detector detector, DetectReport *report);
 PETSC_EXTERN PetscErrorCode DetectorView(Detector detector, PetscViewer viewer);
 

@@ -12,6 +12,7 @@
 typedef struct {
   Surface    surface;
   PetscInt  *end;           /* nedge: bit h: the curve goes on beyond node[h] */
+  PetscInt  *whole;         /* nedge x 2: ends of a straight curve, of the edge where it bends */
   PetscReal *tau;           /* nnode: least thickness of the facets around a node */
   PetscReal *tributary;     /* nnode: share of the area of the facets around a node */
   PetscReal *patch_area;

@@ -1,6 +1,8 @@
 /* Does a node touch a facet, an edge an edge? Decided from current coordinates alone, in the frame of A's origin. */
 #include "constraints/detect_impl.h"
 
+#define OUTSIDE 3 /* eps that a point at some depth may be outside a facet at its edge */
+
 /* Depth limit of features with thicknesses t, u: deeper ones belong to the other side of something thin, or are no contact at all */
 static PetscReal Depth_Private(const DetectWork *w, PetscReal t, PetscReal u, PetscReal eps)
 {
@@ -161,11 +163,12 @@ static void EdgeFrame_Private(const DetectSide *s, const SurfaceEdge *e, const P
   }
 }
 
-/* Is n (sign -1: -n) in the normal cone of a convex edge, within 2 degrees and what the margin makes visible of the next facet */
-static PetscBool InCone_Private(const DetectSide *s, const SurfaceEdge *e, PetscReal length, PetscReal sign, const PetscReal n[3], PetscReal t[2][3], PetscReal more, PetscReal m)
+/* Is n (sign -1: -n) in the normal cone of a convex edge, within 2 degrees and what the margin makes visible of the next facet? A point at some
+   depth is not to be outside a facet for that: `most` bounds the tolerance. */
+static PetscBool InCone_Private(const DetectSide *s, const SurfaceEdge *e, PetscReal length, PetscReal sign, const PetscReal n[3], PetscReal t[2][3], PetscReal more, PetscReal m, PetscReal most)
 {
   for (PetscInt h = 0; h < 2; h++)
-    if (sign * Vec3Dot(n, t[h]) > DETECT_TILT + more + m * length / s->part->surface->facet[e->facet[h]].area) return PETSC_FALSE;
+    if (sign * Vec3Dot(n, t[h]) > PetscMin(most, DETECT_TILT + more + m * length / s->part->surface->facet[e->facet[h]].area)) return PETSC_FALSE;
   return PETSC_TRUE;
 }
 
@@ -203,8 +206,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   const SurfaceFacet *fa[2] = {&sa->facet[a->facet[0]], &sa->facet[a->facet[1]]}, *fb[2] = {&sb->facet[b->facet[0]], &sb->facet[b->facet[1]]};
   const PetscReal    ell = PetscMin(PetscMin(fa[0]->ell, fa[1]->ell), PetscMin(fb[0]->ell, fb[1]->ell)), eps = DETECT_EPS * ell, m = 2 * w->hv + DETECT_MARGIN * ell;
   const PetscReal    depth = Depth_Private(w, PetscMin(fa[0]->tau, fa[1]->tau), PetscMin(fb[0]->tau, fb[1]->tau), eps);
-  PetscReal          x[2][3], y[2][3], u[3], v[3], r[3], c[3], n[3], na[2][3], nb[2][3], ta[2][3], tb[2][3], s[2], lu, lv, cc, dist, sine, ca, cb, more = 0, gap;
-  PetscBool          mean = PETSC_FALSE;
+  PetscReal          x[2][3], y[2][3], u[3], v[3], r[3], c[3], n[3], na[2][3], nb[2][3], ta[2][3], tb[2][3], s[2], lu, lv, cc, dist, sine, ca, cb, more = 0, gap, most;
 
   for (PetscInt h = 0; h < 2; h++) {
     DetectNode_Private(A, a->node[h], x[h]);
@@ -226,25 +228,25 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   for (PetscInt k = 0; k < 3; k++) u[k] /= lu, v[k] /= lv, n[k] = c[k] / cc, c[k] /= lu * lv;
   EdgeFrame_Private(A, a, u, na, ta);
   EdgeFrame_Private(B, b, v, nb, tb);
-  if (sine < 0.1) { /* the product says little about the normal; two faces that are almost parallel say more */
-    PetscReal most = -0.99452; /* cos 6 degrees */
+  if (sine < 0.1) { /* the product says little about the normal; two faces that are almost parallel say more, of several the way out */
+    PetscReal best = -PETSC_INFINITY, o[3], at[2];
 
+    Crossing_Private(r, u, v, c, n, s);
     for (PetscInt i = 0; i < 2; i++)
       for (PetscInt j = 0; j < 2; j++) {
-        const PetscReal o = Vec3Dot(na[i], nb[j]);
-
-        if (o < most) {
-          most = o;
-          mean = PETSC_TRUE;
-          DetectSubtract_Private(na[i], nb[j], n);
-        }
+        if (Vec3Dot(na[i], nb[j]) > -0.99452) continue; /* cos 6 degrees */
+        DetectSubtract_Private(na[i], nb[j], o);
+        (void)DetectNormalize_Private(o);
+        if (PetscAbsReal(Vec3Dot(c, o)) < 2e-3) continue;
+        Crossing_Private(r, u, v, c, o, at);
+        gap = 0;
+        for (PetscInt k = 0; k < 3; k++) gap += o[k] * (r[k] + at[1] * v[k] - at[0] * u[k]);
+        if (gap <= best) continue;
+        best = gap;
+        more = 0.07;
+        for (PetscInt k = 0; k < 3; k++) n[k] = o[k];
+        s[0] = at[0], s[1] = at[1];
       }
-    if (mean) {
-      (void)DetectNormalize_Private(n);
-      if (PetscAbsReal(Vec3Dot(c, n)) < 2e-3) return PETSC_FALSE;
-      more = 0.07;
-    }
-    Crossing_Private(r, u, v, c, n, s);
     s[0] /= lu, s[1] /= lv;
     if (!Between_Private(A, ea, s[0], lu, ell, 0.5 * eps) || !Between_Private(B, eb, s[1], lv, ell, 0.5 * eps)) return PETSC_FALSE;
   }
@@ -254,7 +256,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
     ca = -ca, cb = -cb;
     for (PetscInt k = 0; k < 3; k++) n[k] = -n[k];
   }
-  if (!(ca > 0 && cb < 0) || !InCone_Private(A, a, lu, 1, n, ta, more, m) || !InCone_Private(B, b, lv, -1, n, tb, more, m)) return PETSC_FALSE;
+  if (!(ca > 0 && cb < 0)) return PETSC_FALSE;
   for (PetscInt k = 0; k < 3; k++) {
     hit->x[0][k] = x[0][k] + s[0] * (x[1][k] - x[0][k]);
     hit->x[1][k] = y[0][k] + s[1] * (y[1][k] - y[0][k]);
@@ -263,6 +265,8 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   DetectSubtract_Private(hit->x[1], hit->x[0], r);
   gap = Vec3Dot(n, r);
   if (gap > m || gap < -depth) return PETSC_FALSE;
+  most = gap < 0 ? (OUTSIDE * eps + m) / -gap : PETSC_INFINITY;
+  if (!InCone_Private(A, a, lu, 1, n, ta, more, m, most) || !InCone_Private(B, b, lv, -1, n, tb, more, m, most)) return PETSC_FALSE;
   hit->key.kind   = CONTACT_EDGE_EDGE;
   hit->key.i      = Curve_Private(sa, ea);
   hit->key.j      = Curve_Private(sb, eb);
@@ -308,23 +312,26 @@ PetscErrorCode DetectorTest_Private(Detector d, const DetectWork *w, PetscInt n,
   PetscFunctionReturn(0);
 }
 
-/* Is the contact still over its feature, without slack at convex edges and ends, when B is moved? */
+/* Is the contact still over its feature when B is moved, without slack at convex edges? Ends of edges are cut as in the test itself: an edge
+   that leaves a face by a side is, moved by its depth there, just at the end of the side's edge. */
 PetscBool DetectStays_Private(const DetectWork *w, const DetectHit *hit, const PetscReal move[3])
 {
   if (hit->key.kind == CONTACT_EDGE_EDGE) {
     PetscReal x[2][2][3], u[2][3], r[3], c[3], s[2];
 
     for (PetscInt a = 0; a < 2; a++) {
-      for (PetscInt h = 0; h < 2; h++) DetectNode_Private(&w->side[a], w->side[a].part->surface->edge[hit->feature[a]].node[h], x[a][h]);
+      const PetscInt *node = w->side[a].part->whole + 2 * hit->feature[a];
+
+      for (PetscInt h = 0; h < 2; h++) DetectNode_Private(&w->side[a], node[h], x[a][h]);
       DetectSubtract_Private(x[a][1], x[a][0], u[a]);
     }
     for (PetscInt k = 0; k < 3; k++) r[k] = x[1][0][k] + move[k] - x[0][0][k];
     Vec3Cross(u[0], u[1], c);
     Crossing_Private(r, u[0], u[1], c, hit->n, s);
     for (PetscInt a = 0; a < 2; a++) {
-      const PetscInt  end = w->side[a].part->end[hit->feature[a]];
+      const PetscReal l = Vec3Norm(u[a]);
 
-      if ((s[a] < 0 && !(end & 1)) || (s[a] > 1 && !(end & 2))) return PETSC_FALSE;
+      if (!(s[a] * l >= 0.5 * hit->eps && (1 - s[a]) * l >= 0.5 * hit->eps)) return PETSC_FALSE;
     }
     return PETSC_TRUE;
   } else {

@@ -270,6 +270,7 @@ static void Direction_Private(const DetectSide *s, PetscInt f, const PetscReal n
 PetscErrorCode DetectorRow_Private(const DetectWork *w, const DetectHit *hit, Contact *c)
 {
   PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(c, sizeof(*c))); /* padding, too: equal contacts are equal bytes */
   c->key  = hit->key;
   c->gap  = hit->gap;
   c->area = hit->area;
