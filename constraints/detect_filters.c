@@ -79,6 +79,17 @@ static PetscInt Compress_Private(PetscInt n, PetscInt list[], const DetectHit hi
   return m;
 }
 
+/* Two edges that are almost parallel cross anywhere, and where faces touch others say as much; but alone they are a contact. */
+static void Weak_Private(PetscInt n, const PetscInt list[], DetectHit hit[])
+{
+  PetscReal least = PETSC_INFINITY;
+
+  for (PetscInt i = 0; i < n; i++)
+    if (!hit[list[i]].weak) least = PetscMin(least, hit[list[i]].gap);
+  for (PetscInt i = 0; i < n; i++)
+    if (hit[list[i]].weak && (least <= 0 || least <= hit[list[i]].gap)) hit[list[i]].drop = PETSC_TRUE;
+}
+
 /* One node on two patches that meet at a convex edge: the shallower is the way out. Sorted by key, a node's come together. */
 static PetscErrorCode Patches_Private(const DetectWork *w, PetscInt n, const PetscInt list[], DetectHit hit[])
 {
@@ -187,6 +198,8 @@ PetscErrorCode DetectorFilter_Private(Detector d, const DetectWork *w)
   for (PetscInt i = 1; i < n; i++)
     if (ContactKeyCompare(&hit[list[i]].key, &hit[list[m - 1]].key)) list[m++] = list[i];
   n = m;
+  Weak_Private(n, list, hit);
+  n = Compress_Private(n, list, hit);
   PetscCall(Patches_Private(w, n, list, hit));
   n = Compress_Private(n, list, hit);
   if (n > 1) {

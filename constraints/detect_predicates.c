@@ -1,7 +1,9 @@
 /* Does a node touch a facet, an edge an edge? Decided from current coordinates alone, in the frame of A's origin. */
 #include "constraints/detect_impl.h"
 
-#define OUTSIDE 3 /* eps that a point at some depth may be outside a facet at its edge */
+#define CROSS   2e-3 /* least sine between edges */
+#define WEAK    1e-5 /* that of edges which count only if nothing else touches */
+#define OUTSIDE 10   /* eps that a point at some depth may be outside a facet at its edge */
 
 /* Depth limit of features with thicknesses t, u: deeper ones belong to the other side of something thin, or are no contact at all */
 static PetscReal Depth_Private(const DetectWork *w, PetscReal t, PetscReal u, PetscReal eps)
@@ -141,6 +143,7 @@ static PetscBool NodeFacet_Private(const DetectWork *w, PetscInt a, PetscInt v, 
   hit->eps            = eps;
   hit->depth          = depth;
   hit->inside         = inside;
+  hit->weak           = PETSC_FALSE;
   hit->s[0] = hit->s[1] = 0;
   for (PetscInt k = 0; k < 3; k++) {
     hit->n[k]        = a ? n[k] : -n[k];
@@ -207,6 +210,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   const PetscReal    ell = PetscMin(PetscMin(fa[0]->ell, fa[1]->ell), PetscMin(fb[0]->ell, fb[1]->ell)), eps = DETECT_EPS * ell, m = 2 * w->hv + DETECT_MARGIN * ell;
   const PetscReal    depth = Depth_Private(w, PetscMin(fa[0]->tau, fa[1]->tau), PetscMin(fb[0]->tau, fb[1]->tau), eps);
   PetscReal          x[2][3], y[2][3], u[3], v[3], r[3], c[3], n[3], na[2][3], nb[2][3], ta[2][3], tb[2][3], s[2], lu, lv, cc, dist, sine, ca, cb, more = 0, gap, most;
+  PetscBool          weak;
 
   for (PetscInt h = 0; h < 2; h++) {
     DetectNode_Private(A, a->node[h], x[h]);
@@ -218,7 +222,8 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   Vec3Cross(u, v, c);
   lu = Vec3Norm(u), lv = Vec3Norm(v), cc = Vec3Norm(c);
   sine = cc / (lu * lv);
-  if (!(sine >= 2e-3)) return PETSC_FALSE;
+  if (!(sine >= WEAK)) return PETSC_FALSE;
+  weak = (PetscBool)(sine < CROSS);
   dist = PetscAbsReal(Vec3Dot(r, c)); /* of the lines: no more than of the points, whatever the normal */
   if (dist > cc * PetscMax(m, depth)) return PETSC_FALSE;
   if (sine >= 0.1) {
@@ -237,7 +242,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
         if (Vec3Dot(na[i], nb[j]) > -0.99452) continue; /* cos 6 degrees */
         DetectSubtract_Private(na[i], nb[j], o);
         (void)DetectNormalize_Private(o);
-        if (PetscAbsReal(Vec3Dot(c, o)) < 2e-3) continue;
+        if (PetscAbsReal(Vec3Dot(c, o)) < (weak ? WEAK : CROSS)) continue;
         Crossing_Private(r, u, v, c, o, at);
         gap = 0;
         for (PetscInt k = 0; k < 3; k++) gap += o[k] * (r[k] + at[1] * v[k] - at[0] * u[k]);
@@ -280,6 +285,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   if (ca > 1e-6 || (ca > -1e-6 && fa[1]->patch < fa[0]->patch)) hit->facet[0] = a->facet[1];
   if (cb > 1e-6 || (cb > -1e-6 && fb[1]->patch < fb[0]->patch)) hit->facet[1] = b->facet[1];
   hit->gap    = gap;
+  hit->weak   = weak;
   hit->eps    = eps;
   hit->depth  = depth;
   hit->inside = PetscMin(PetscMin(s[0], 1 - s[0]) * lu, PetscMin(s[1], 1 - s[1]) * lv);

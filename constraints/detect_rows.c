@@ -87,6 +87,17 @@ static void Reduce_Private(PetscInt n, const PetscInt list[], PetscInt nhull, co
   if (j < i) j += nhull;
   Corners_Private(nhull, hull, i, j, CORNER * extent, hit);
   Corners_Private(nhull, hull, j, i + nhull, CORNER * extent, hit);
+  /* of a side parallel to the line any point may have been the farthest */
+  for (PetscInt k = i + 1, last = i; k < i + nhull; k++) {
+    PetscInt  next = k + 1;
+    PetscReal l;
+
+    if (hit[hull[k % nhull]].drop) continue;
+    while (hit[hull[next % nhull]].drop) next++;
+    l = Distance_Private(&hit[hull[last % nhull]], &hit[hull[next % nhull]]);
+    if (l > 0 && PetscAbsReal(Turn_Private(&hit[hull[last % nhull]], &hit[hull[k % nhull]], &hit[hull[next % nhull]])) <= CORNER * extent * l) hit[hull[k % nhull]].drop = PETSC_TRUE;
+    else last = k;
+  }
 }
 
 /* Area of the hull to what is left: to corners by triangles about the middle, else by the area around nodes */
@@ -141,25 +152,28 @@ PetscErrorCode DetectorGroup_Private(Detector d, const DetectWork *w)
   DetectSort_Private(n, list, ByPatch_Private, hit);
   for (PetscInt i = 0, j; i < n; i = j) {
     const DetectHit *a = &hit[list[i]];
-    PetscReal        t[2][3], na[3], nb[3];
+    PetscReal        t[2][3], na[3], nb[3], ref[3] = {0, 0, 0};
     PetscInt         m = 0, nhull, axis = 0;
     PetscBool        reduce = (PetscBool)(d->points == CONTACT_POINTS_HULL && w->rigid);
 
     for (j = i + 1; j < n && hit[list[j]].patch[0] == a->patch[0] && hit[list[j]].patch[1] == a->patch[1]; j++) { }
     if (j - i < 3) continue;
     for (PetscInt h = 0; h < 2; h++) reduce = (PetscBool)(reduce && w->side[h].part->surface->patch[a->patch[h]].spread < PLANE);
+    for (PetscInt k = i; k < j; k++) /* what follows is to be the same when A and B are exchanged */
+      for (PetscInt c = 0; c < 3; c++) ref[c] += hit[list[k]].n[c];
+    (void)DetectNormalize_Private(ref);
     for (PetscInt k = 1; k < 3; k++)
-      if (PetscAbsReal(a->n[k]) < PetscAbsReal(a->n[axis])) axis = k;
+      if (PetscAbsReal(ref[k]) < PetscAbsReal(ref[axis])) axis = k;
     for (PetscInt k = 0; k < 3; k++) na[k] = k == axis;
-    Vec3Cross(a->n, na, t[0]);
+    Vec3Cross(ref, na, t[0]);
     (void)DetectNormalize_Private(t[0]);
-    Vec3Cross(a->n, t[0], t[1]);
+    Vec3Cross(ref, t[0], t[1]);
     for (PetscInt k = i; k < j; k++) {
       DetectHit *b = &hit[list[k]];
       PetscReal  r[3];
 
-      if (Vec3Dot(a->n, b->n) < 0.98) continue;
-      DetectSubtract_Private(b->x[0], a->x[0], r);
+      if (Vec3Dot(ref, b->n) < 0.98) continue;
+      for (PetscInt c = 0; c < 3; c++) r[c] = 0.5 * (b->x[0][c] - a->x[0][c]) + 0.5 * (b->x[1][c] - a->x[1][c]);
       b->uv[0]  = Vec3Dot(t[0], r);
       b->uv[1]  = Vec3Dot(t[1], r);
       here[m++] = list[k];

@@ -70,18 +70,34 @@ static void FreePool(void)
   }
 }
 
-/* Contacts of two boxes; the detector is to be destroyed */
-static PetscInt Contacts(PetscInt i, const Box *a, PetscInt j, const Box *b, Detector *d, const Contact **c)
+/* Contacts of two boxes, detectors kept while the boxes stay the same */
+typedef struct {
+  PetscInt i, j;
+  Detector d;
+} Pair;
+
+static PetscInt Contacts(Pair *p, PetscInt i, const Box *a, PetscInt j, const Box *b, const Contact **c)
 {
   PetscInt body, n;
 
-  Ok(DetectorCreate(PETSC_COMM_SELF, d));
-  Ok(DetectorAddBody(*d, 1, pool[i], DETECT_RIGID, none, &body));
-  Ok(DetectorSetPlacement(*d, body, a->R, none, a->at, none, none));
-  Ok(DetectorAddBody(*d, 2, pool[j], DETECT_RIGID, none, &body));
-  Ok(DetectorSetPlacement(*d, body, b->R, none, b->at, none, none));
-  Ok(DetectorUpdate(*d, 0, &n, c));
+  if (p->d && p->i == i && p->j == j) Ok(DetectorForget(p->d));
+  else {
+    Ok(DetectorDestroy(&p->d));
+    Ok(DetectorCreate(PETSC_COMM_SELF, &p->d));
+    Ok(DetectorAddBody(p->d, 1, pool[i], DETECT_RIGID, none, &body));
+    Ok(DetectorAddBody(p->d, 2, pool[j], DETECT_RIGID, none, &body));
+    p->i = i, p->j = j;
+  }
+  Ok(DetectorSetPlacement(p->d, 0, a->R, none, a->at, none, none));
+  Ok(DetectorSetPlacement(p->d, 1, b->R, none, b->at, none, none));
+  Ok(DetectorUpdate(p->d, 0, &n, c));
   return n;
+}
+
+/* valgrind is slow: less of it */
+static PetscInt Some(PetscInt n)
+{
+  return getenv("LD_PRELOAD") && strstr(getenv("LD_PRELOAD"), "vgpreload") ? n / 50 : n;
 }
 
 static PetscReal Deepest(PetscInt n, const Contact c[])
@@ -94,19 +110,19 @@ static PetscReal Deepest(PetscInt n, const Contact c[])
 
 static void test_boxes(void **state)
 {
-  const PetscInt  total = getenv("FUZZ") ? atoi(getenv("FUZZ")) : 20000;
+  const PetscInt  total = Some(20000);
   const PetscReal angle[3] = {3, 1e-2, 1e-4};
   PetscInt        missed = 0, wrong[3] = {0, 0, 0}, swapped = 0, contacts = 0;
   uint64_t        seed = 88172645463325252ull;
+  Pair            pair[2] = {{0, 0, NULL}, {0, 0, NULL}};
 
   (void)state;
   MakePool(&seed);
   for (PetscInt t = 0; t < total; t++) {
-    const PetscInt i = (PetscInt)(POOL * Uniform(&seed)), j = (PetscInt)(POOL * Uniform(&seed));
+    const PetscInt  i = t / 36 % POOL, j = (t / 36 / POOL + i) % POOL;
     const PetscReal target = PetscPowReal(10., -6 + 4.5 * Uniform(&seed));
     Box             a, b;
     PetscReal       w[3], T[9], dir[3], low = 0, high = 10, deepest;
-    Detector        d, e;
     const Contact  *c, *f;
     PetscInt        n, m;
 
@@ -119,33 +135,29 @@ static void test_boxes(void **state)
     Mat3Mult(T, a.R, b.R);
     RandomVector(&seed, 1, dir);
     for (PetscInt k = 0; k < 3; k++) a.at[k] = 2 * Uniform(&seed) - 1;
-    for (PetscInt it = 0; it < 80; it++) { /* depth falls with the distance once centres are apart enough */
+    for (PetscInt it = 0; it < 55; it++) { /* depth falls with the distance once centres are apart enough */
       const PetscReal mid = 0.5 * (low + high);
 
       for (PetscInt k = 0; k < 3; k++) b.at[k] = a.at[k] + mid * dir[k];
       if (Depth(&a, &b) > target) low = mid;
       else high = mid;
     }
-    n        = Contacts(i, &a, j, &b, &d, &c);
+    n        = Contacts(&pair[0], i, &a, j, &b, &c);
     deepest  = Deepest(n, c);
     contacts += n;
     if (!(deepest < 0)) {
       missed++;
       print_message("  missed: %d, angle %g, depth %g, %d contacts\n", (int)t, (double)angle[t % 3], (double)target, (int)n);
-    } else if (PetscAbsReal(deepest + target) > 0.01 * target + 1e-12) {
-      wrong[t % 3]++;
-      if (getenv("FUZZ")) print_message("  wrong: %d, angle %g, depth %g, deepest %g, %d contacts\n", (int)t, (double)angle[t % 3], (double)target, (double)deepest, (int)n);
-    }
-    m = Contacts(j, &b, i, &a, &e, &f);
-    if (m != n) swapped++;
+    } else if (PetscAbsReal(deepest + target) > 0.01 * target + 1e-12) wrong[t % 3]++;
+    m = Contacts(&pair[1], j, &b, i, &a, &f);
+    if (m != n) swapped++; /* which nodes are taken first depends on the order */
     else assert_true(PetscAbsReal(Deepest(m, f) - deepest) < 1e-9);
-    Ok(DetectorDestroy(&d));
-    Ok(DetectorDestroy(&e));
   }
+  for (PetscInt k = 0; k < 2; k++) Ok(DetectorDestroy(&pair[k].d));
   print_message("  %d pairs: %d missed, deepest gap wrong in %d + %d + %d, number changed by exchange in %d, %.2f contacts in the mean\n", (int)total, (int)missed, (int)wrong[0], (int)wrong[1], (int)wrong[2], (int)swapped, (double)contacts / total);
   assert_int_equal(missed, 0);
   assert_true(wrong[0] + wrong[1] + wrong[2] <= 1 + total / 2000);
-  assert_true(swapped <= 2 + total / 5000);
+  assert_true(swapped <= 1 + total / 10000);
   FreePool();
 }
 
@@ -187,14 +199,14 @@ static void test_overlaps(void **state)
   PetscReal worst = 1, sum = 0, most = 1;
   PetscInt  cases = 0, contacts = 0;
   uint64_t  seed = 12345;
+  Pair      pair = {0, 0, NULL};
 
   (void)state;
   MakePool(&seed);
-  for (PetscInt t = 0; t < 6000; t++) {
-    const PetscInt i = (PetscInt)(POOL * Uniform(&seed)), j = (PetscInt)(POOL * Uniform(&seed));
+  for (PetscInt t = 0; t < Some(6912); t++) {
+    const PetscInt i = t / 12 % POOL, j = (t / 12 / POOL + i) % POOL;
     PetscReal      x = 0, y = 0, yaw = 0, exact, area = 0;
     Box            a, b;
-    Detector       d;
     const Contact *c;
     PetscInt       n;
 
@@ -213,7 +225,7 @@ static void test_overlaps(void **state)
     RotationFromVector((const PetscReal[3]){0, 0, yaw}, b.R);
     a.at[0] = a.at[1] = a.at[2] = 0;
     b.at[0] = x, b.at[1] = y, b.at[2] = pool_half[i][2] + pool_half[j][2] - 1e-6;
-    n = Contacts(i, &a, j, &b, &d, &c);
+    n = Contacts(&pair, i, &a, j, &b, &c);
     for (PetscInt k = 0; k < n; k++) {
       area += c[k].area;
       assert_true(c[k].normal[2] > 1 - 1e-12 && c[k].area > 0);
@@ -224,8 +236,8 @@ static void test_overlaps(void **state)
     sum += area / exact;
     cases++;
     contacts += n;
-    Ok(DetectorDestroy(&d));
   }
+  Ok(DetectorDestroy(&pair.d));
   print_message("  %d faces on faces: area of exact overlap %.5f to %.5f, mean %.6f, %.2f contacts\n", (int)cases, (double)worst, (double)most, (double)(sum / cases), (double)contacts / cases);
   assert_true(worst > 0.999 && most < 1.001);
   FreePool();
@@ -234,7 +246,8 @@ static void test_overlaps(void **state)
 /* 50 bodies tumble about and through each other: lists made when they are stale, or for every update, give the same contacts */
 static void test_lists(void **state)
 {
-  enum { BODIES = 50, STEPS = 300 };
+  enum { BODIES = 50 };
+  const PetscInt  steps = PetscMax(Some(400), 20);
   const PetscReal h = 1e-3;
   Detector        d[2];
   PetscReal       at[BODIES][3], w[BODIES][3], v[BODIES][3], spin[BODIES][3];
@@ -252,7 +265,7 @@ static void test_lists(void **state)
     RandomVector(&seed, b % 7 ? 3 * Uniform(&seed) : 0, spin[b]);
     for (PetscInt k = 0; k < 2; k++) Ok(DetectorAddBody(d[k], b, pool[b % POOL], b % 7 ? (b % 5 ? DETECT_RIGID : DETECT_DEFORMABLE) : DETECT_OBSTACLE, at[b], &body));
   }
-  for (PetscInt t = 0; t < STEPS; t++) {
+  for (PetscInt t = 0; t < steps; t++) {
     const Contact *c[2];
     PetscInt       n[2];
 
@@ -281,8 +294,8 @@ static void test_lists(void **state)
     contacts += n[0];
   }
   Ok(DetectorGetReport(d[0], &report));
-  print_message("  %d steps, %.1f contacts in the mean, lists made %d times, of %d bodies in all\n", STEPS, (double)contacts / STEPS, (int)report.nrebuild, (int)report.nrefresh);
-  assert_true(report.nrebuild < STEPS / 2);
+  print_message("  %d steps, %.1f contacts in the mean, lists made %d times, of %d bodies in all\n", (int)steps, (double)contacts / steps, (int)report.nrebuild, (int)report.nrefresh);
+  assert_true(report.nrebuild < steps / 2 + 10);
   for (PetscInt k = 0; k < 2; k++) Ok(DetectorDestroy(&d[k]));
   FreePool();
 }
@@ -291,7 +304,7 @@ static void test_lists(void **state)
 static void test_cost(void **state)
 {
   (void)state;
-  for (PetscInt n = 10; n <= 20; n += 10) {
+  for (PetscInt n = 10; n <= Some(20); n += 10) {
     const PetscReal one[3] = {1, 1, 1}, R[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     const PetscInt  cells[3] = {1, 1, 1}, bodies = n * n * n;
     Detector        d;
