@@ -110,8 +110,68 @@ static PetscErrorCode Query_Private(Detector d, PetscInt a)
 typedef struct {
   const DetectPart *part;
   const PetscReal  *x, *box; /* of nodes, of the tree */
+  PetscReal         reach;   /* no node goes farther while the list holds */
   PetscReal         shift[3];
 } Half;
+
+/* How far the direction of p x q may turn when nodes move by r each: 2 |change| / |p x q| */
+static PetscReal Turns_Private(const PetscReal p[3], const PetscReal q[3], PetscReal cross, PetscReal r, PetscReal s)
+{
+  return 2 * (2 * r * Vec3Norm(q) + 2 * s * Vec3Norm(p) + 4 * r * s) / cross;
+}
+
+/* Will a neighbour of node v stay lower than v as seen from a facet with normal n, which turns by no more than `turns`? Then v never touches
+   it: the test of predicates with room for all motion that the list allows. r: bound of the margin */
+static PetscBool Behind_Private(const Half *s, PetscInt v, const PetscReal n[3], PetscReal turns, PetscReal r)
+{
+  Surface surface = s->part->surface;
+
+  for (PetscInt k = surface->ring_ptr[v]; k < surface->ring_ptr[v + 1]; k++) {
+    PetscReal e[3];
+
+    DetectSubtract_Private(s->x + 3 * surface->ring_node[k], s->x + 3 * v, e);
+    if (Vec3Dot(e, n) < -(r + 2 * s->reach + (DETECT_TILT + 0.1 + turns) * (Vec3Norm(e) + 2 * s->reach))) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
+/* Directions from edge e (unit u) into its facets, and how far they may turn */
+static void Into_Private(const Half *s, const SurfaceEdge *e, const PetscReal u[3], PetscReal length, PetscReal t[2][3], PetscReal turns[2])
+{
+  for (PetscInt h = 0; h < 2; h++) {
+    const SurfaceFacet *f = &s->part->surface->facet[e->facet[h]];
+    PetscReal           p[3], q[3], n[3], l;
+
+    DetectSubtract_Private(s->x + 3 * f->node[2], s->x + 3 * f->node[0], p);
+    DetectSubtract_Private(s->x + 3 * f->node[3], s->x + 3 * f->node[1], q);
+    Vec3Cross(p, q, n);
+    l = DetectNormalize_Private(n);
+    Vec3Cross(n, u, t[h]);
+    for (PetscInt k = 0; k < 3 && h; k++) t[h][k] = -t[h][k];
+    turns[h] = Turns_Private(p, q, l, s->reach, s->reach) + 4 * s->reach / length;
+  }
+}
+
+/* Can +-n, which turns by no more than `turns`, never be in the normal cones of both edges? r: bound of the margin */
+static PetscBool NoCone_Private(const Half *A, const SurfaceEdge *a, const PetscReal u[3], PetscReal lu, const Half *B, const SurfaceEdge *b, const PetscReal v[3], PetscReal lv, const PetscReal n[3], PetscReal turns, PetscReal r)
+{
+  PetscReal ta[2][3], tb[2][3], wa[2], wb[2];
+
+  Into_Private(A, a, u, lu, ta, wa);
+  Into_Private(B, b, v, lv, tb, wb);
+  for (PetscInt sign = -1; sign <= 1; sign += 2) {
+    PetscBool out = PETSC_FALSE;
+
+    for (PetscInt h = 0; h < 2; h++) {
+      const PetscReal slack = DETECT_TILT + 0.1 + turns; /* more than the 2 + 4 degrees of the test */
+
+      if (sign * Vec3Dot(n, ta[h]) > slack + wa[h] + r * (lu + 2 * A->reach) / A->part->surface->facet[a->facet[h]].area) out = PETSC_TRUE;
+      if (-sign * Vec3Dot(n, tb[h]) > slack + wb[h] + r * (lv + 2 * B->reach) / B->part->surface->facet[b->facet[h]].area) out = PETSC_TRUE;
+    }
+    if (!out) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
 
 static void FacetBox_Private(const Half *s, const SurfaceFacet *f, PetscReal grow, PetscReal box[6])
 {
@@ -142,14 +202,14 @@ static PetscErrorCode Add_Private(Detector d, PetscInt kind, PetscInt i, PetscIn
 static PetscErrorCode NodesNear_Private(Detector d, const Half *s, PetscInt p, const Half *o, PetscInt q, const PetscReal box[6], PetscReal r, PetscReal listed, PetscInt kind)
 {
   const SurfaceFacet *f = &s->part->surface->facet[p], *g = &o->part->surface->facet[q];
-  PetscReal           n[3], u[3], v[3], warp;
+  PetscReal           n[3], u[3], v[3], warp, turns;
 
   PetscFunctionBeginUser;
   if (!f->owned_nodes) PetscFunctionReturn(0);
   DetectSubtract_Private(o->x + 3 * g->node[2], o->x + 3 * g->node[0], u);
   DetectSubtract_Private(o->x + 3 * g->node[3], o->x + 3 * g->node[1], v);
   Vec3Cross(u, v, n);
-  (void)DetectNormalize_Private(n);
+  turns = Turns_Private(u, v, DetectNormalize_Private(n), o->reach, o->reach);
   for (PetscInt c = 0; c < 3; c++) u[c] = g->nnode == 4 ? o->x[3 * g->node[0] + c] - o->x[3 * g->node[1] + c] + o->x[3 * g->node[2] + c] - o->x[3 * g->node[3] + c] : 0;
   warp = PetscAbsReal(Vec3Dot(u, n));
   for (PetscInt k = 0; k < f->nnode; k++) {
@@ -164,7 +224,7 @@ static PetscErrorCode NodesNear_Private(Detector d, const Half *s, PetscInt p, c
       y[c] = x[c] - (o->x[3 * g->node[0] + c] + o->shift[c]);
       if (x[c] < box[c] - rf || x[c] > box[3 + c] + rf) near = PETSC_FALSE;
     }
-    if (!near || PetscAbsReal(Vec3Dot(y, n)) > rf + warp) continue;
+    if (!near || PetscAbsReal(Vec3Dot(y, n)) > rf + warp || Behind_Private(s, w, n, turns, r)) continue;
     PetscCall(Add_Private(d, kind, kind == CONTACT_NODE_FACET ? w : q, kind == CONTACT_NODE_FACET ? q : w));
   }
   PetscFunctionReturn(0);
@@ -185,7 +245,7 @@ static PetscErrorCode EdgesNear_Private(Detector d, const Half *A, PetscInt p, c
     for (PetscInt j = 0; j < g->nnode; j++) {
       const SurfaceEdge *b = &B->part->surface->edge[g->edge[j]];
       const PetscReal   *z = B->x + 3 * b->node[0], *w = B->x + 3 * b->node[1];
-      PetscReal          rf, u[3], v[3], e[3], c[3], dist;
+      PetscReal          rf, u[3], v[3], e[3], c[3], dist, lu, lv, cross;
       PetscBool          near = PETSC_TRUE;
 
       if (!(g->owned_edges >> j & 1)) continue;
@@ -202,6 +262,18 @@ static PetscErrorCode EdgesNear_Private(Detector d, const Half *A, PetscInt p, c
       Vec3Cross(u, v, c);
       dist = Vec3Dot(e, c);
       if (dist * dist > rf * rf * Vec3Dot(c, c) * (1 + 1e-9)) continue; /* lines are no farther than edges */
+      lu    = Vec3Norm(u);
+      lv    = Vec3Norm(v);
+      cross = DetectNormalize_Private(c);
+      if (cross > 0.1 * lu * lv) {
+        const PetscReal turns = Turns_Private(u, v, cross, A->reach, B->reach);
+
+        /* below a sine of 0.1 the test takes other normals */
+        if (cross > (0.1 + turns) * (lu + 2 * A->reach) * (lv + 2 * B->reach)) {
+          for (PetscInt k = 0; k < 3; k++) u[k] /= lu, v[k] /= lv;
+          if (NoCone_Private(A, a, u, lu, B, b, v, lv, c, turns, r)) continue;
+        }
+      }
       PetscCall(Add_Private(d, CONTACT_EDGE_EDGE, f->edge[i], g->edge[j]));
     }
   }
@@ -215,8 +287,8 @@ static PetscErrorCode PairList_Private(Detector d, DetectPair *pair)
   const DetectPart     *pa = &d->part[a->part], *pb = &d->part[b->part];
   const PetscReal       r = a->reach + b->reach;
   const PetscReal       rmax = r + 2 * PetscMin(pair->listed, 0.5 * PetscMin(pa->max_tau, pb->max_tau));
-  const Half            A = {pa, d->x + 3 * a->first, d->treebox + 6 * a->tree, {0, 0, 0}};
-  Half                  B = {pb, d->x + 3 * b->first, d->treebox + 6 * b->tree, {0, 0, 0}};
+  const Half            A = {pa, d->x + 3 * a->first, d->treebox + 6 * a->tree, a->reach, {0, 0, 0}};
+  Half                  B = {pb, d->x + 3 * b->first, d->treebox + 6 * b->tree, b->reach, {0, 0, 0}};
   PetscInt              stack[STACK][2], top = 1;
 
   PetscFunctionBeginUser;
