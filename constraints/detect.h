@@ -61,7 +61,8 @@ PETSC_EXTERN PetscErrorCode DetectorGetNodes(Detector detector, PetscInt body, P
 PETSC_EXTERN PetscErrorCode DetectorSetPlacement(Detector detector, PetscInt body, const PetscReal rotation[9], const PetscReal centre[3], const PetscReal at[3], const PetscReal velocity[3], const PetscReal spin[3]);
 /* Contacts that a step of length h may meet, ascending by key; the array is the detector's and valid until the next update. */
 PETSC_EXTERN PetscErrorCode DetectorUpdate(Detector detector, PetscReal h, PetscInt *n, const Contact **contact);
-/* Drops lists and depths of the last step: the next update is like the first one, which takes any overlap for an initial one. */
+/* Drops lists and depths of the last step: the next update is like the first one, which takes any overlap for an initial one
+   (down to half a thickness and two edges of the mesh; deeper ones are not seen). */
 PETSC_EXTERN PetscErrorCode DetectorForget(Detector detector);
 /* All lists are made anew at the next update, which gives the same contacts. */
 PETSC_EXTERN PetscErrorCode DetectorRebuild(Detector detector);

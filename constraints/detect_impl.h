@@ -124,6 +124,14 @@ PETSC_INTERN void           DetectSort_Private(PetscInt n, PetscInt list[], int 
 PETSC_INTERN PetscErrorCode DetectorGroup_Private(Detector d, const DetectWork *w);
 PETSC_INTERN PetscErrorCode DetectorRow_Private(const DetectWork *w, const DetectHit *hit, Contact *c);
 
+/* Depth limit of features with thicknesses t, u: deeper ones belong to the other side of something thin, or are no contact at all. `deep`: that
+   of the pair so far and what the motion adds; infinite at first, when two edges of the mesh bound it, lest all facets of bodies that
+   overlap be candidates. */
+static inline PetscReal DetectDepth_Private(PetscReal t, PetscReal u, PetscReal deep, PetscReal ell)
+{
+  return PetscMin(0.5 * PetscMin(t, u), deep < PETSC_INFINITY ? deep : 2 * ell);
+}
+
 static inline void DetectNode_Private(const DetectSide *s, PetscInt v, PetscReal x[3])
 {
   for (PetscInt d = 0; d < 3; d++) x[d] = s->x[3 * v + d] + s->shift[d];

@@ -214,7 +214,7 @@ static PetscErrorCode NodesNear_Private(Detector d, const Half *s, PetscInt p, c
   warp = PetscAbsReal(Vec3Dot(u, n));
   for (PetscInt k = 0; k < f->nnode; k++) {
     const PetscInt  w = f->node[k];
-    const PetscReal rf = r + 2 * PetscMin(listed, 0.5 * PetscMin(g->tau, s->part->tau[w]));
+    const PetscReal rf = r + 2 * DetectDepth_Private(g->tau, s->part->tau[w], listed, g->ell);
     PetscReal       x[3], y[3];
     PetscBool       near = PETSC_TRUE;
 
@@ -249,7 +249,7 @@ static PetscErrorCode EdgesNear_Private(Detector d, const Half *A, PetscInt p, c
       PetscBool          near = PETSC_TRUE;
 
       if (!(g->owned_edges >> j & 1)) continue;
-      rf = r + 2 * PetscMin(listed, 0.5 * PetscMin(ta, PetscMin(B->part->surface->facet[b->facet[0]].tau, B->part->surface->facet[b->facet[1]].tau)));
+      rf = r + 2 * DetectDepth_Private(ta, PetscMin(B->part->surface->facet[b->facet[0]].tau, B->part->surface->facet[b->facet[1]].tau), listed, PetscMin(f->ell, g->ell));
       for (PetscInt k = 0; k < 3; k++) {
         const PetscReal s = B->shift[k] - A->shift[k];
 
@@ -286,7 +286,7 @@ static PetscErrorCode PairList_Private(Detector d, DetectPair *pair)
   const DetectBodyData *a = &d->body[pair->body[0]], *b = &d->body[pair->body[1]];
   const DetectPart     *pa = &d->part[a->part], *pb = &d->part[b->part];
   const PetscReal       r = a->reach + b->reach;
-  const PetscReal       rmax = r + 2 * PetscMin(pair->listed, 0.5 * PetscMin(pa->max_tau, pb->max_tau));
+  const PetscReal       rmax = r + 2 * DetectDepth_Private(pa->max_tau, pb->max_tau, pair->listed, PetscMax(pa->max_ell, pb->max_ell));
   const Half            A = {pa, d->x + 3 * a->first, d->treebox + 6 * a->tree, a->reach, {0, 0, 0}};
   Half                  B = {pb, d->x + 3 * b->first, d->treebox + 6 * b->tree, b->reach, {0, 0, 0}};
   PetscInt              stack[STACK][2], top = 1;

@@ -5,12 +5,6 @@
 #define WEAK    1e-5 /* that of edges which count only if nothing else touches */
 #define OUTSIDE 10   /* eps that a point at some depth may be outside a facet at its edge */
 
-/* Depth limit of features with thicknesses t, u: deeper ones belong to the other side of something thin, or are no contact at all */
-static PetscReal Depth_Private(const DetectWork *w, PetscReal t, PetscReal u, PetscReal eps)
-{
-  return PetscMin(0.5 * PetscMin(t, u), 4 * w->hv + w->deep + eps);
-}
-
 static PetscReal Slack_Private(const SurfaceEdge *e, PetscReal ell, PetscReal d, PetscReal depth)
 {
   /* facets of one patch may differ by 2 degrees: above their common edge their prisms leave a wedge */
@@ -108,7 +102,7 @@ static PetscBool NodeFacet_Private(const DetectWork *w, PetscInt a, PetscInt v, 
   const DetectSide   *node = &w->side[a], *side = &w->side[1 - a];
   const SurfaceFacet *facet = &side->part->surface->facet[f];
   Surface             s     = node->part->surface;
-  const PetscReal     ell = facet->ell, m = 2 * w->hv + DETECT_MARGIN * ell, eps = DETECT_EPS * ell, depth = Depth_Private(w, facet->tau, node->part->tau[v], eps);
+  const PetscReal     ell = facet->ell, m = 2 * w->hv + DETECT_MARGIN * ell, eps = DETECT_EPS * ell, depth = DetectDepth_Private(facet->tau, node->part->tau[v], 4 * w->hv + w->deep + eps, ell);
   PetscReal           y[4][3], p[3], q[3], n[3], mean[3], d, warp, inside = PETSC_INFINITY;
 
   Corners_Private(side, f, y, mean);
@@ -208,7 +202,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   const SurfaceEdge *a = &sa->edge[ea], *b = &sb->edge[eb];
   const SurfaceFacet *fa[2] = {&sa->facet[a->facet[0]], &sa->facet[a->facet[1]]}, *fb[2] = {&sb->facet[b->facet[0]], &sb->facet[b->facet[1]]};
   const PetscReal    ell = PetscMin(PetscMin(fa[0]->ell, fa[1]->ell), PetscMin(fb[0]->ell, fb[1]->ell)), eps = DETECT_EPS * ell, m = 2 * w->hv + DETECT_MARGIN * ell;
-  const PetscReal    depth = Depth_Private(w, PetscMin(fa[0]->tau, fa[1]->tau), PetscMin(fb[0]->tau, fb[1]->tau), eps);
+  const PetscReal    depth = DetectDepth_Private(PetscMin(fa[0]->tau, fa[1]->tau), PetscMin(fb[0]->tau, fb[1]->tau), 4 * w->hv + w->deep + eps, ell);
   PetscReal          x[2][3], y[2][3], u[3], v[3], r[3], c[3], n[3], na[2][3], nb[2][3], ta[2][3], tb[2][3], s[2], lu, lv, cc, dist, sine, ca, cb, more = 0, gap, most;
   PetscBool          weak;
 
