@@ -304,6 +304,8 @@ PetscErrorCode DetectorRow_Private(const DetectWork *w, const DetectHit *hit, Co
 
       for (PetscInt k = 0; k < 2; k++) CornerOf_Private(facet, e->node[k], end[k]);
       for (PetscInt k = 0; k < 3; k++) c->point[h].xi[k] = (1 - hit->s[h]) * end[0][k] + hit->s[h] * end[1][k];
+      /* the diagonal of a warped quadrilateral is not on it */
+      if (surface->facet[e->facet[0]].elem == surface->facet[e->facet[1]].elem && surface->facet[e->facet[0]].side == surface->facet[e->facet[1]].side) Locate_Private(s, hit->facet[h], hit->x[h], hit->n, c->point[h].xi);
       if (!h) {
         PetscReal *t = c->tangent[0], d[3], o;
 

@@ -11,6 +11,7 @@ typedef struct {
   Mesh      mesh[SCENE];
   Surface   surface[SCENE];
   PetscReal h;
+  PetscBool warped;
 } Scene;
 
 static inline void SceneStart(Scene *s)

@@ -35,7 +35,11 @@ static void Check(Scene *s, PetscInt n, const Contact c[])
         if (f->local[conn[a]] >= 0)
           for (PetscInt k = 0; k < 3; k++) y[k] += N * x[3 * f->local[conn[a]] + k];
       }
-      for (PetscInt k = 0; k < 3; k++) assert_true(PetscAbsReal(y[k] - c[i].x[h][k]) < 1e-12);
+      /* where a warped side is two triangles, its bilinear point is elsewhere along the normal */
+      for (PetscInt k = 0; k < 3; k++) y[k] -= c[i].x[h][k];
+      Vec3Cross(y, c[i].normal, w);
+      assert_true(Vec3Norm(w) < 1e-12);
+      if (!s->warped) assert_true(Vec3Norm(y) < 1e-12);
     }
   }
 }
@@ -351,6 +355,100 @@ static void test_pipe(void **state)
   }
 }
 
+/* A cube whose top is warped by 10 degrees (two triangles) or 1 (a quadrilateral) under a small one: normals of the top where it touches */
+static void test_warped(void **state)
+{
+  (void)state;
+  for (PetscInt t = 0; t < 8; t++) {
+    const PetscReal lift = t & 1 ? 0.15 : 0.015, yaw = 0.3 * t;
+    const PetscReal one[3] = {1, 1, 1};
+    const PetscInt  cells[3] = {1, 1, 1};
+    Scene           s;
+    Mesh            mesh;
+    const Contact  *c;
+    PetscInt        n;
+    PetscReal       low = PETSC_INFINITY;
+
+    SceneStart(&s);
+    s.warped = PETSC_TRUE;
+    s.h      = 1;
+    Ok(MeshCreateBox(one, cells, &mesh));
+    for (PetscInt v = 0; v < 8; v++)
+      if (mesh->coord[3 * v] > 0 && mesh->coord[3 * v + 1] > 0 && mesh->coord[3 * v + 2] > 0) mesh->coord[3 * v + 2] += lift;
+    SceneMesh(&s, mesh, DETECT_RIGID, none, none);
+    assert_int_equal(s.surface[0]->nfacet > 6, t & 1);
+    SceneBox(&s, DETECT_RIGID, 0.2, 0.2, 0.2, 1, none, none);
+    ScenePlace(&s, 1, V(0.02 * t, 0, yaw), V(0.1, -0.05, 0.6), V(0, 0, -0.05), NULL);
+    n = SceneUpdate(&s, &c);
+    assert_true(n >= 1);
+    Check(&s, n, c);
+    for (PetscInt i = 0; i < n; i++) {
+      assert_true(c[i].normal[2] > 0.95);
+      low = PetscMin(low, c[i].gap);
+    }
+    assert_true(low > -0.15 && low <= 0.1001); /* margin 2 h v */
+    SceneEnd(&s);
+  }
+}
+
+/* Not a number: an error that names the body; options; view */
+static void test_class(void **state)
+{
+  Scene          s;
+  const Contact *c;
+  PetscInt       n, b;
+  PetscReal     *x;
+  Detector       d;
+
+  (void)state;
+  SceneStart(&s);
+  SceneBox(&s, DETECT_RIGID, 1, 1, 1, 1, none, none);
+  SceneBox(&s, DETECT_RIGID, 1, 1, 1, 1, none, V(0, 0, 1));
+  assert_int_equal(SceneUpdate(&s, &c), 4);
+  assert_int_equal(SceneUpdate(&s, &c), 4); /* no depth known from the step before: still the same */
+  Ok(DetectorForget(s.d));
+  assert_int_equal(SceneUpdate(&s, &c), 4);
+  assert_true(DetectorAddBody(s.d, 15, s.surface[0], DETECT_RIGID, none, &b) == PETSC_ERR_ARG_OUTOFRANGE);
+  Ok(DetectorGetNodes(s.d, 1, &x, NULL));
+  x[5] = NAN;
+  assert_int_equal(DetectorUpdate(s.d, 0, &n, &c), PETSC_ERR_FP);
+  if (!strstr(message, "body 20")) fail_msg("'%s'", message);
+  SceneEnd(&s);
+  Ok(DetectorCreate(PETSC_COMM_SELF, &d));
+  Ok(PetscOptionsSetValue(NULL, "-contact_points", "all"));
+  Ok(DetectorSetFromOptions(d));
+  Ok(PetscOptionsClearValue(NULL, "-contact_points"));
+  Ok(DetectorUpdate(d, 0, &n, &c)); /* of no bodies */
+  assert_int_equal(n, 0);
+  Ok(DetectorDestroy(&d));
+  Ok(DetectorDestroy(&d));
+}
+
+/* Deep overlap at the start is followed as it is; one that comes later is seen as deep as a step may make it */
+static void test_depth(void **state)
+{
+  (void)state;
+  for (PetscInt t = 0; t < 2; t++) {
+    Scene          s;
+    const Contact *c;
+    PetscInt       n;
+
+    SceneStart(&s);
+    s.h = 1e-3;
+    SceneBox(&s, DETECT_RIGID, 10, 10, 1, 1, none, V(0, 0, -0.5));
+    SceneBox(&s, DETECT_RIGID, 1, 1, 1, 1, none, none);
+    ScenePlace(&s, 1, none, V(0, 0, t ? 0.6 : 0.4), V(0, 0, -1), NULL);
+    n = SceneUpdate(&s, &c);
+    assert_int_equal(n, t ? 0 : 4);
+    for (PetscInt k = 1; k <= 20; k++) {
+      ScenePlace(&s, 1, none, V(0, 0, t ? 0.4 : 0.4 - 2e-3 * k), V(0, 0, -1), NULL);
+      n = SceneUpdate(&s, &c);
+      if (n != (t ? 0 : 4)) fail_msg("case %d, step %d: %d contacts", (int)t, (int)k, (int)n);
+    }
+    SceneEnd(&s);
+  }
+}
+
 /* Lengths times 1024 and 2^-10: the same keys, gaps, areas and points scaled to the last bit */
 static void test_units(void **state)
 {
@@ -426,7 +524,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_faces), cmocka_unit_test(test_keys), cmocka_unit_test(test_deformable), cmocka_unit_test(test_edges), cmocka_unit_test(test_rocking), cmocka_unit_test(test_plate),
-    cmocka_unit_test(test_corner), cmocka_unit_test(test_pipe), cmocka_unit_test(test_units), cmocka_unit_test(test_find),
+    cmocka_unit_test(test_corner), cmocka_unit_test(test_pipe), cmocka_unit_test(test_units), cmocka_unit_test(test_find), cmocka_unit_test(test_warped), cmocka_unit_test(test_class), cmocka_unit_test(test_depth),
   };
 
   return UNIT_MAIN("detect", tests);
