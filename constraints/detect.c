@@ -2,7 +2,7 @@
 #include "constraints/detect_impl.h"
 #include <petscviewer.h>
 
-const char *const ContactPointsTypes[] = {"hull", "all", "ContactPoints", "CONTACT_POINTS_", NULL};
+const char *const ContactPointsTypes[] = {"hull", "all", "centroid", "ContactPoints", "CONTACT_POINTS_", NULL};
 
 PetscErrorCode DetectorCreate(MPI_Comm comm, Detector *detector)
 {
@@ -59,7 +59,7 @@ PetscErrorCode DetectorSetFromOptions(Detector d)
 {
   PetscFunctionBeginUser;
   PetscOptionsBegin(d->comm, NULL, "Contact detection", NULL);
-  PetscCall(PetscOptionsEnum("-contact_points", "Contacts of two faces: corners of what they share (of deformable bodies: nodes of one side), or all", "DetectorSetPoints", ContactPointsTypes, (PetscEnum)d->points, (PetscEnum *)&d->points, NULL));
+  PetscCall(PetscOptionsEnum("-contact_points", "Contacts of two faces: corners of what they share (of deformable bodies: nodes of one side), all, or one for every two elements", "DetectorSetPoints", ContactPointsTypes, (PetscEnum)d->points, (PetscEnum *)&d->points, NULL));
   PetscOptionsEnd();
   PetscFunctionReturn(0);
 }

@@ -5,16 +5,18 @@
 #include "meshes/surface.h"
 
 typedef enum { DETECT_DEFORMABLE, DETECT_RIGID, DETECT_OBSTACLE } DetectKind;
-typedef enum { CONTACT_NODE_FACET, CONTACT_FACET_NODE, CONTACT_EDGE_EDGE } ContactKind; /* feature of A on feature of B */
-/* hull: of rigid bodies the corners of what two faces share, of others nodes inside a face of one side only; all: whatever touches */
-typedef enum { CONTACT_POINTS_HULL, CONTACT_POINTS_ALL } ContactPoints;
+typedef enum { CONTACT_NODE_FACET, CONTACT_FACET_NODE, CONTACT_EDGE_EDGE, CONTACT_ELEMENTS } ContactKind; /* feature of A on feature of B */
+/* hull: of rigid bodies the corners of what two faces share, of others nodes inside a face of one side only; all: whatever touches;
+   centroid: one for every two elements, the mean of theirs, as other programs have it, for comparisons with them only: it has no moment */
+typedef enum { CONTACT_POINTS_HULL, CONTACT_POINTS_ALL, CONTACT_POINTS_CENTROID } ContactPoints;
 PETSC_EXTERN const char *const ContactPointsTypes[];
 
 /* Who touches whom, the same as long as it slides over lines of a mesh. Nodes, patches and curves are those of the Surface. */
 typedef struct {
   PetscInt a, b; /* ids of bodies, a < b */
   PetscInt kind; /* ContactKind */
-  PetscInt i, j; /* node, and patch of the other body; curves of a and b, or ncurve + edge where a curve bends and may be crossed twice */
+  PetscInt i, j; /* node, and patch of the other body; curves of a and b, or ncurve + edge where a curve bends and may be crossed twice;
+                    elements */
 } ContactKey;
 
 typedef struct {

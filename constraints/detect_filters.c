@@ -180,6 +180,45 @@ static PetscInt Finer_Private(const DetectWork *w)
   return w->side[1].part->mean_area < (1 - 1e-6) * w->side[0].part->mean_area ? 1 : 0;
 }
 
+/* The mean of all contacts of two elements in place of them */
+static PetscInt Centroids_Private(const DetectWork *w, PetscInt n, PetscInt list[], DetectHit hit[])
+{
+  PetscInt m = 0;
+
+  for (PetscInt i = 0; i < n; i++) {
+    DetectHit *a = &hit[list[i]];
+
+    a->key.kind = CONTACT_ELEMENTS;
+    a->key.i    = w->side[0].part->surface->facet[a->facet[0]].elem;
+    a->key.j    = w->side[1].part->surface->facet[a->facet[1]].elem;
+  }
+  DetectSort_Private(n, list, ByKey_Private, hit);
+  for (PetscInt i = 0, j; i < n; i = j) {
+    DetectHit *a = &hit[list[i]];
+    PetscReal  r[3];
+
+    for (j = i + 1; j < n && !ContactKeyCompare(&a->key, &hit[list[j]].key); j++) {
+      const DetectHit *b = &hit[list[j]];
+
+      a->area += b->area;
+      for (PetscInt k = 0; k < 3; k++) {
+        a->n[k] += b->n[k];
+        a->x[0][k] += b->x[0][k];
+        a->x[1][k] += b->x[1][k];
+      }
+    }
+    for (PetscInt k = 0; k < 3; k++) {
+      a->x[0][k] /= j - i;
+      a->x[1][k] /= j - i;
+      r[k] = a->x[1][k] - a->x[0][k];
+    }
+    if (!(DetectNormalize_Private(a->n) > 0)) continue; /* squeezed from both sides: no normal */
+    a->gap    = Vec3Dot(a->n, r);
+    list[m++] = list[i];
+  }
+  return m;
+}
+
 PetscErrorCode DetectorFilter_Private(Detector d, const DetectWork *w)
 {
   PetscInt   n = d->nhit, *list, m;
@@ -223,7 +262,8 @@ PetscErrorCode DetectorFilter_Private(Detector d, const DetectWork *w)
   d->nhit = n; /* list holds the survivors */
   PetscCall(DetectorGroup_Private(d, w));
   n = Compress_Private(d->nhit, list, hit);
-  DetectSort_Private(n, list, ByKey_Private, hit);
+  if (d->points == CONTACT_POINTS_CENTROID) n = Centroids_Private(w, n, list, hit);
+  else DetectSort_Private(n, list, ByKey_Private, hit);
   d->nhit = n;
   PetscFunctionReturn(0);
 }

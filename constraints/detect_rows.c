@@ -317,7 +317,7 @@ PetscErrorCode DetectorRow_Private(const DetectWork *w, const DetectHit *hit, Co
         for (PetscInt k = 0; k < 3; k++) t[k] *= o;
         (void)DetectNormalize_Private(t);
       }
-    } else if (h == (hit->key.kind == CONTACT_NODE_FACET ? 0 : 1)) CornerOf_Private(facet, hit->feature[h], c->point[h].xi);
+    } else if (hit->key.kind != CONTACT_ELEMENTS && h == (hit->key.kind == CONTACT_NODE_FACET ? 0 : 1)) CornerOf_Private(facet, hit->feature[h], c->point[h].xi);
     else {
       Locate_Private(s, hit->facet[h], hit->x[h], hit->n, c->point[h].xi);
       Direction_Private(s, hit->facet[h], hit->n, c->tangent[0]);

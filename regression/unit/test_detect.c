@@ -391,6 +391,31 @@ static void test_warped(void **state)
   }
 }
 
+/* One contact of each pair of elements, in the middle of what they share */
+static void test_centroid(void **state)
+{
+  Scene          s;
+  const Contact *c;
+  PetscInt       n;
+
+  (void)state;
+  for (PetscInt cells = 1; cells <= 3; cells++) {
+    SceneStart(&s);
+    SceneBox(&s, DETECT_RIGID, 1, 1, 1, cells, none, none);
+    SceneBox(&s, DETECT_RIGID, 1, 1, 1, cells, none, V(0, 0, 1 - DEPTH));
+    Ok(DetectorSetPoints(s.d, CONTACT_POINTS_CENTROID));
+    n = SceneUpdate(&s, &c);
+    Check(&s, n, c);
+    assert_true(n >= cells * cells && PetscAbsReal(Area(n, c) - 1) < 1e-9);
+    for (PetscInt i = 0; i < n; i++) {
+      assert_int_equal(c[i].key.kind, CONTACT_ELEMENTS);
+      assert_true(c[i].normal[2] > 1 - 1e-12 && PetscAbsReal(c[i].gap + DEPTH) < 1e-12);
+    }
+    if (cells == 1) assert_true(PetscAbsReal(c[0].x[0][0]) + PetscAbsReal(c[0].x[0][1]) < 1e-12);
+    SceneEnd(&s);
+  }
+}
+
 /* Not a number: an error that names the body; options; view */
 static void test_class(void **state)
 {
@@ -479,7 +504,7 @@ static void test_units(void **state)
       assert_true(n <= 128);
       if (!u) {
         n0 = n;
-        memcpy(keep, c, (size_t)n * sizeof(*c));
+        if (n) memcpy(keep, c, (size_t)n * sizeof(*c));
       }
       assert_int_equal(n, n0);
       for (PetscInt i = 0; i < n; i++) {
@@ -524,7 +549,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_faces), cmocka_unit_test(test_keys), cmocka_unit_test(test_deformable), cmocka_unit_test(test_edges), cmocka_unit_test(test_rocking), cmocka_unit_test(test_plate),
-    cmocka_unit_test(test_corner), cmocka_unit_test(test_pipe), cmocka_unit_test(test_units), cmocka_unit_test(test_find), cmocka_unit_test(test_warped), cmocka_unit_test(test_class), cmocka_unit_test(test_depth),
+    cmocka_unit_test(test_corner), cmocka_unit_test(test_pipe), cmocka_unit_test(test_units), cmocka_unit_test(test_find), cmocka_unit_test(test_warped), cmocka_unit_test(test_centroid), cmocka_unit_test(test_class), cmocka_unit_test(test_depth),
   };
 
   return UNIT_MAIN("detect", tests);
