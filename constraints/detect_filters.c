@@ -79,7 +79,7 @@ static PetscInt Compress_Private(PetscInt n, PetscInt list[], const DetectHit hi
   return m;
 }
 
-/* Two edges that are almost parallel cross anywhere, and where faces touch others say as much; but alone they are a contact. */
+/* Two edges that are almost parallel cross anywhere, and at their ends nodes say as much; but alone they are a contact. */
 static void Weak_Private(PetscInt n, const PetscInt list[], DetectHit hit[])
 {
   PetscReal least = PETSC_INFINITY;

@@ -57,7 +57,7 @@ typedef struct {
   PetscInt   patch[2];  /* of the facets */
   PetscReal  area;
   PetscReal  uv[2];     /* scratch of filters */
-  PetscBool  drop, weak; /* weak: edges so parallel that they cross anywhere; counts only if nothing else touches */
+  PetscBool  drop, weak; /* weak: edges almost parallel, or their very ends; counts only if nothing else touches */
 } DetectHit;
 
 /* One body of a pair at work */

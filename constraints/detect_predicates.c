@@ -222,7 +222,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   if (dist > cc * PetscMax(m, depth)) return PETSC_FALSE;
   if (sine >= 0.1) {
     Crossing_Private(r, u, v, c, c, s);
-    if (!Between_Private(A, ea, s[0], lu, ell, 0.5 * eps) || !Between_Private(B, eb, s[1], lv, ell, 0.5 * eps)) return PETSC_FALSE;
+    if (!Between_Private(A, ea, s[0], lu, ell, 0) || !Between_Private(B, eb, s[1], lv, ell, 0)) return PETSC_FALSE;
   }
   for (PetscInt k = 0; k < 3; k++) u[k] /= lu, v[k] /= lv, n[k] = c[k] / cc, c[k] /= lu * lv;
   EdgeFrame_Private(A, a, u, na, ta);
@@ -247,8 +247,10 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
         s[0] = at[0], s[1] = at[1];
       }
     s[0] /= lu, s[1] /= lv;
-    if (!Between_Private(A, ea, s[0], lu, ell, 0.5 * eps) || !Between_Private(B, eb, s[1], lv, ell, 0.5 * eps)) return PETSC_FALSE;
+    if (!Between_Private(A, ea, s[0], lu, ell, 0) || !Between_Private(B, eb, s[1], lv, ell, 0)) return PETSC_FALSE;
   }
+  /* an end whose node touches no facet, since it is not the lowest there, is a contact if it is alone */
+  if (!Between_Private(A, ea, s[0], lu, ell, 0.5 * eps) || !Between_Private(B, eb, s[1], lv, ell, 0.5 * eps)) weak = PETSC_TRUE;
   ca = Vec3Dot(n, na[0]) + Vec3Dot(n, na[1]);
   cb = Vec3Dot(n, nb[0]) + Vec3Dot(n, nb[1]);
   if (ca < 0) {
