@@ -1,0 +1,77 @@
+/* Detector: contacts between bodies as their surfaces are now: nodes on facets, facets on nodes, convex edges on convex edges, each with
+   its own normal, gap and persistent key. Patches and curves of the Surface decide which features of a mesh are real and which contacts
+   are redundant, so the contacts of two faces do not depend on how these are meshed. Every length is relative to edges of the mesh. */
+#pragma once
+#include "meshes/surface.h"
+
+typedef enum { DETECT_DEFORMABLE, DETECT_RIGID, DETECT_OBSTACLE } DetectKind;
+typedef enum { CONTACT_NODE_FACET, CONTACT_FACET_NODE, CONTACT_EDGE_EDGE, CONTACT_ELEMENTS } ContactKind; /* feature of A on feature of B */
+/* hull: of rigid bodies the corners of what two faces share, of others nodes inside a face of one side only; all: whatever touches;
+   centroid: one for every two elements, the mean of theirs, as other programs have it, for comparisons with them only: it has no moment */
+typedef enum { CONTACT_POINTS_HULL, CONTACT_POINTS_ALL, CONTACT_POINTS_CENTROID } ContactPoints;
+PETSC_EXTERN const char *const ContactPointsTypes[];
+
+/* Who touches whom, the same as long as it slides over lines of a mesh. Nodes, patches and curves are those of the Surface. */
+typedef struct {
+  PetscInt a, b; /* ids of bodies, a < b */
+  PetscInt kind; /* ContactKind */
+  PetscInt i, j; /* node, and patch of the other body; curves of a and b, or ncurve + edge where a curve bends and may be crossed twice;
+                    elements */
+} ContactKey;
+
+typedef struct {
+  PetscInt  elem, side; /* as in SurfaceFacet */
+  PetscReal xi[3];      /* on that side of the element, but extrapolated where a contact is a little beyond it */
+} ContactPoint;
+
+typedef struct {
+  ContactKey   key;
+  PetscInt     body[2];       /* A and B as DetectorAddBody() numbered them */
+  PetscInt     patch[2];      /* of the facets that face each other */
+  PetscReal    gap;           /* normal . (x[1] - x[0]) */
+  PetscReal    normal[3];     /* from A to B */
+  PetscReal    tangent[2][3]; /* the first is the patch's (curve's) material direction projected; normal, tangents: right-handed */
+  PetscReal    x[2][3];       /* where, on A and on B, from the origin of each; the two differ along the normal only */
+  PetscReal    area;          /* share of the area on which two faces touch; 0 on edges and corners */
+  ContactPoint point[2];
+} Contact;
+
+/* Of the last update */
+typedef struct {
+  PetscInt  nbody, npair, ncandidate, ncontact;
+  PetscInt  nupdate, nrebuild; /* so far */
+  PetscInt  nrefresh;          /* bodies whose lists were made anew, so far */
+  PetscReal deepest;           /* least gap; 0 if none is negative */
+  PetscInt  deepest_body[2];
+  PetscReal tunnel;            /* largest h v / thickness of a pair: above 1/4 bodies may pass through each other */
+  PetscInt  tunnel_body[2];
+} DetectReport;
+
+typedef struct _p_Detector *Detector;
+PETSC_EXTERN PetscErrorCode DetectorCreate(MPI_Comm comm, Detector *detector);
+PETSC_EXTERN PetscErrorCode DetectorDestroy(Detector *detector);
+/* Reads -contact_points */
+PETSC_EXTERN PetscErrorCode DetectorSetFromOptions(Detector detector);
+PETSC_EXTERN PetscErrorCode DetectorSetPoints(Detector detector, ContactPoints points);
+/* Bodies come by ascending id. The surface is shared and must outlive the detector. Positions are counted from the origin, so that far
+   away costs no digits. Bodies are numbered from 0 on. */
+PETSC_EXTERN PetscErrorCode DetectorAddBody(Detector detector, PetscInt id, Surface surface, DetectKind kind, const PetscReal origin[3], PetscInt *body);
+/* Positions (from the origin) and velocities of surface nodes, nnode x 3, to be filled before every update of a body that moves. Valid until
+   the next DetectorAddBody(). */
+PETSC_EXTERN PetscErrorCode DetectorGetNodes(Detector detector, PetscInt body, PetscReal **x, PetscReal **v);
+/* Fills them: x = at + rotation (X - centre), v = velocity + spin x (x - at), with X the reference coordinates of the surface */
+PETSC_EXTERN PetscErrorCode DetectorSetPlacement(Detector detector, PetscInt body, const PetscReal rotation[9], const PetscReal centre[3], const PetscReal at[3], const PetscReal velocity[3], const PetscReal spin[3]);
+/* Contacts that a step of length h may meet, ascending by key; the array is the detector's and valid until the next update. */
+PETSC_EXTERN PetscErrorCode DetectorUpdate(Detector detector, PetscReal h, PetscInt *n, const Contact **contact);
+/* Drops lists and depths of the last step: the next update is like the first one, which takes any overlap for an initial one
+   (down to half a thickness and two edges of the mesh; deeper ones are not seen). */
+PETSC_EXTERN PetscErrorCode DetectorForget(Detector detector);
+/* All lists are made anew at the next update, which gives the same contacts. */
+PETSC_EXTERN PetscErrorCode DetectorRebuild(Detector detector);
+PETSC_EXTERN PetscErrorCode DetectorGetReport(Detector detector, DetectReport *report);
+PETSC_EXTERN PetscErrorCode DetectorView(Detector detector, PetscViewer viewer);
+
+/* -1, 0, 1 as a is before, like or after b */
+PETSC_EXTERN int ContactKeyCompare(const ContactKey *a, const ContactKey *b);
+/* Finds contact c of another update in n sorted ones: the same key, else the same node on a patch with a normal within 30 degrees; -1: none */
+PETSC_EXTERN PetscErrorCode ContactFind(PetscInt n, const Contact contact[], const Contact *c, PetscInt *at);

@@ -1,0 +1,164 @@
+/* What the files of Detector share. */
+#pragma once
+#include "constraints/detect.h"
+#include "physics/rotation.h"
+
+#define DETECT_EPS    1e-4  /* slack at convex edges, in units of the shortest edge of a facet */
+#define DETECT_FLAT   1e-7  /* slack at lines of the mesh */
+#define DETECT_MARGIN 1e-5  /* margin without motion */
+#define DETECT_TILT   0.035 /* sin 2 degrees: facets and edges closer than this are parallel */
+
+/* What follows from a Surface; shared by its bodies */
+typedef struct {
+  Surface    surface;
+  PetscInt  *end;           /* nedge: bit h: the curve goes on beyond node[h] */
+  PetscInt  *whole;         /* nedge x 2: ends of a straight curve, of the edge where it bends */
+  PetscReal *tau;           /* nnode: least thickness of the facets around a node */
+  PetscReal *tributary;     /* nnode: share of the area of the facets around a node */
+  PetscReal *patch_area;
+  PetscReal  max_ell, max_tau, mean_area;
+} DetectPart;
+
+typedef struct {
+  PetscInt   id, part, kind;
+  PetscInt   first;              /* its nodes begin here in x, v, xref */
+  PetscInt   tree;               /* its boxes of facets begin here in treebox */
+  PetscReal  origin[3];
+  PetscReal  low[3], high[3];    /* box now */
+  PetscReal  centre[3], velocity[3], spin[3], deform; /* twist and the largest speed besides it */
+  PetscReal  speed;              /* bound of nodal speeds */
+  PetscReal  moved;              /* farthest a node went since xref */
+  PetscReal  skin, reach;        /* lists hold while moved + 8 h speed + slack <= reach, of which `skin` for motion */
+  PetscReal  fat[6];             /* box when lists were made, grown by reach, in the model's frame */
+  PetscBool  stale, placed;
+} DetectBodyData;
+
+/* Two bodies whose fat boxes meet, body[0] < body[1] */
+typedef struct {
+  PetscInt  body[2];
+  PetscInt  first, n;  /* candidates */
+  PetscReal deep;      /* depth at the last update */
+  PetscReal listed;    /* depth that the list allows for */
+} DetectPair;
+
+typedef struct {
+  PetscInt kind, i, j; /* feature of A, feature of B: node, facet or edge */
+} DetectCandidate;
+
+/* A contact on its way through the filters */
+typedef struct {
+  ContactKey key;
+  PetscInt   feature[2], facet[2];
+  PetscReal  n[3], gap, eps;
+  PetscReal  x[2][3];   /* in the frame of A's origin */
+  PetscReal  s[2];      /* edges: place along the edge from node[0], 0 to 1 */
+  PetscReal  depth;     /* limit D */
+  PetscReal  inside;    /* how far from the nearest edge of the facet */
+  PetscInt   patch[2];  /* of the facets */
+  PetscReal  area;
+  PetscReal  uv[2];     /* scratch of filters */
+  PetscBool  drop, weak; /* weak: edges almost parallel, or their very ends; counts only if nothing else touches */
+} DetectHit;
+
+/* One body of a pair at work */
+typedef struct {
+  const DetectPart     *part;
+  const DetectBodyData *body;
+  const PetscReal      *x;
+  PetscReal             shift[3]; /* to A's origin */
+} DetectSide;
+
+typedef struct {
+  DetectSide side[2];
+  PetscReal  hv;    /* h v_rel */
+  PetscReal  deep;  /* depth of the last update; PETSC_INFINITY at the first */
+  PetscBool  rigid; /* both are */
+} DetectWork;
+
+struct _p_Detector {
+  MPI_Comm        comm;
+  ContactPoints   points;
+  PetscBool       first;      /* no update yet: any overlap is initial */
+  PetscInt        npart, mpart, nbody, mbody;
+  DetectPart     *part;
+  DetectBodyData *body;
+  PetscInt        nnode, mnode, ntree, mtree;
+  PetscReal      *x, *v, *xref, *treebox;
+  /* tree over bodies in preorder, like that of Surface */
+  PetscInt        nbtree, mbtree, *border;
+  SurfaceTreeNode *btree;
+  PetscReal      *btreebox;
+  /* pairs and candidates, now and before */
+  PetscInt         npair, mpair, nold, mold, ncand, mcand, noldcand, moldcand;
+  DetectPair      *pair, *old;
+  DetectCandidate *cand, *oldcand;
+  PetscInt         nfound, mfound, *found;
+  /* contacts of a pair, and of all */
+  PetscInt    nhit, mhit, morder, *order, *scratch;
+  DetectHit  *hit;
+  PetscInt    ncontact, mcontact;
+  Contact    *contact;
+  PetscBool   fresh; /* every list is to be made anew */
+  DetectReport report;
+};
+
+/* Grows an array to hold n, by half more than asked, so that a run soon allocates no more. */
+#define DetectGrow_Private(n, max, array) \
+  do { \
+    if ((n) > (max)) { \
+      (max) = (n) + (n) / 2 + 16; \
+      PetscCall(PetscRealloc((size_t)(max) * sizeof(*(array)), &(array))); \
+    } \
+  } while (0)
+
+/* detect_lists.c; before: marks bodies whose lists no longer hold what may touch */
+PETSC_INTERN PetscReal      DetectUsed_Private(const DetectBodyData *b, const DetectPart *part, PetscReal h);
+PETSC_INTERN PetscErrorCode DetectorRebuild_Private(Detector d, PetscReal h);
+/* detect_predicates.c */
+PETSC_INTERN PetscErrorCode DetectorTest_Private(Detector d, const DetectWork *w, PetscInt n, const DetectCandidate c[]);
+PETSC_INTERN PetscBool      DetectStays_Private(const DetectWork *w, const DetectHit *hit, const PetscReal move[3]);
+/* detect_filters.c */
+PETSC_INTERN PetscErrorCode DetectorFilter_Private(Detector d, const DetectWork *w);
+PETSC_INTERN void           DetectSort_Private(PetscInt n, PetscInt list[], int (*before)(const DetectHit *, const DetectHit *), const DetectHit hit[]);
+/* detect_rows.c */
+PETSC_INTERN PetscErrorCode DetectorGroup_Private(Detector d, const DetectWork *w);
+PETSC_INTERN PetscErrorCode DetectorRow_Private(const DetectWork *w, const DetectHit *hit, Contact *c);
+
+/* Depth limit of features with thicknesses t, u: deeper ones belong to the other side of something thin, or are no contact at all. `deep`: that
+   of the pair so far and what the motion adds; infinite at first, when two edges of the mesh bound it, lest all facets of bodies that
+   overlap be candidates. */
+static inline PetscReal DetectDepth_Private(PetscReal t, PetscReal u, PetscReal deep, PetscReal ell)
+{
+  return PetscMin(0.5 * PetscMin(t, u), deep < PETSC_INFINITY ? deep : 2 * ell);
+}
+
+static inline void DetectNode_Private(const DetectSide *s, PetscInt v, PetscReal x[3])
+{
+  for (PetscInt d = 0; d < 3; d++) x[d] = s->x[3 * v + d] + s->shift[d];
+}
+
+static inline void DetectSubtract_Private(const PetscReal a[3], const PetscReal b[3], PetscReal c[3])
+{
+  for (PetscInt d = 0; d < 3; d++) c[d] = a[d] - b[d];
+}
+
+static inline PetscReal DetectNormalize_Private(PetscReal a[3])
+{
+  const PetscReal l = Vec3Norm(a);
+
+  if (l > 0)
+    for (PetscInt d = 0; d < 3; d++) a[d] /= l;
+  return l;
+}
+
+/* Mean unit normal of a facet now */
+static inline void DetectNormal_Private(const DetectSide *s, PetscInt f, PetscReal n[3])
+{
+  const PetscInt *v = s->part->surface->facet[f].node;
+  PetscReal       p[3], q[3];
+
+  DetectSubtract_Private(s->x + 3 * v[2], s->x + 3 * v[0], p);
+  DetectSubtract_Private(s->x + 3 * v[3], s->x + 3 * v[1], q);
+  Vec3Cross(p, q, n);
+  (void)DetectNormalize_Private(n);
+}

@@ -1,0 +1,328 @@
+/* Faces that touch: corners of what they share, and its area; then all that a row needs of a contact. */
+#include "constraints/detect_impl.h"
+
+#define CORNER 1e-4 /* points this near to a line between others, in units of the extent, are on it */
+#define PLANE  1e-3 /* patches that bend more (radians) keep all their contacts */
+
+static int ByPatch_Private(const DetectHit *a, const DetectHit *b)
+{
+  for (PetscInt h = 0; h < 2; h++)
+    if (a->patch[h] != b->patch[h]) return a->patch[h] < b->patch[h] ? -1 : 1;
+  return ContactKeyCompare(&a->key, &b->key);
+}
+
+static int ByPlace_Private(const DetectHit *a, const DetectHit *b)
+{
+  for (PetscInt h = 0; h < 2; h++)
+    if (a->uv[h] != b->uv[h]) return a->uv[h] < b->uv[h] ? -1 : 1;
+  return ContactKeyCompare(&a->key, &b->key);
+}
+
+/* Twice the area of a, b, c */
+static PetscReal Turn_Private(const DetectHit *a, const DetectHit *b, const DetectHit *c)
+{
+  return (b->uv[0] - a->uv[0]) * (c->uv[1] - a->uv[1]) - (b->uv[1] - a->uv[1]) * (c->uv[0] - a->uv[0]);
+}
+
+static PetscReal Distance_Private(const DetectHit *a, const DetectHit *b)
+{
+  return PetscSqrtReal(PetscSqr(b->uv[0] - a->uv[0]) + PetscSqr(b->uv[1] - a->uv[1]));
+}
+
+/* Andrew's chains: list sorted by place, hull (room for n + 1) counter-clockwise */
+static PetscInt Hull_Private(PetscInt n, const PetscInt list[], const DetectHit hit[], PetscInt hull[])
+{
+  PetscInt h = 0;
+
+  for (PetscInt pass = 0, low = 2; pass < 2; pass++) {
+    for (PetscInt k = pass; k < n; k++) {
+      const PetscInt i = list[pass ? n - 1 - k : k];
+
+      while (h >= low && Turn_Private(&hit[hull[h - 2]], &hit[hull[h - 1]], &hit[i]) <= 0) h--;
+      hull[h++] = i;
+    }
+    low = h + 1;
+  }
+  return n > 1 ? h - 1 : h;
+}
+
+/* Keeps the corners of hull between places i and j of the ring of n that are off the line between (Douglas and Peucker) */
+static void Corners_Private(PetscInt n, const PetscInt hull[], PetscInt i, PetscInt j, PetscReal tol, DetectHit hit[])
+{
+  const DetectHit *a = &hit[hull[i % n]], *b = &hit[hull[j % n]];
+  const PetscReal  l = Distance_Private(a, b);
+  PetscReal        most = tol;
+  PetscInt         far = -1;
+
+  for (PetscInt k = i + 1; k < j; k++) {
+    const DetectHit *c = &hit[hull[k % n]];
+    const PetscReal  d = l > 0 ? PetscAbsReal(Turn_Private(a, b, c)) / l : Distance_Private(a, c);
+
+    if (d > most) most = d, far = k;
+  }
+  if (far < 0) return;
+  hit[hull[far % n]].drop = PETSC_FALSE;
+  Corners_Private(n, hull, i, far, tol, hit);
+  Corners_Private(n, hull, far, j, tol, hit);
+}
+
+/* Drops all but the corners. They are found from the farthest two points on: an end of a side is farther than what is on it. */
+static void Reduce_Private(PetscInt n, const PetscInt list[], PetscInt nhull, const PetscInt hull[], DetectHit hit[])
+{
+  DetectHit mean = hit[hull[0]];
+  PetscInt  i = 0, j = 0;
+  PetscReal extent;
+
+  mean.uv[0] = mean.uv[1] = 0;
+  for (PetscInt k = 0; k < nhull; k++)
+    for (PetscInt c = 0; c < 2; c++) mean.uv[c] += hit[hull[k]].uv[c] / nhull;
+  for (PetscInt k = 1; k < nhull; k++)
+    if (Distance_Private(&mean, &hit[hull[k]]) > Distance_Private(&mean, &hit[hull[i]])) i = k;
+  for (PetscInt k = 1; k < nhull; k++)
+    if (Distance_Private(&hit[hull[i]], &hit[hull[k]]) > Distance_Private(&hit[hull[i]], &hit[hull[j]])) j = k;
+  extent = Distance_Private(&hit[hull[i]], &hit[hull[j]]);
+  for (PetscInt k = 0; k < n; k++) hit[list[k]].drop = PETSC_TRUE;
+  hit[hull[i]].drop = hit[hull[j]].drop = PETSC_FALSE;
+  if (i == j) return;
+  if (j < i) j += nhull;
+  Corners_Private(nhull, hull, i, j, CORNER * extent, hit);
+  Corners_Private(nhull, hull, j, i + nhull, CORNER * extent, hit);
+  /* of a side parallel to the line any point may have been the farthest */
+  for (PetscInt k = i + 1, last = i; k < i + nhull; k++) {
+    PetscInt  next = k + 1;
+    PetscReal l;
+
+    if (hit[hull[k % nhull]].drop) continue;
+    while (hit[hull[next % nhull]].drop) next++;
+    l = Distance_Private(&hit[hull[last % nhull]], &hit[hull[next % nhull]]);
+    if (l > 0 && PetscAbsReal(Turn_Private(&hit[hull[last % nhull]], &hit[hull[k % nhull]], &hit[hull[next % nhull]])) <= CORNER * extent * l) hit[hull[k % nhull]].drop = PETSC_TRUE;
+    else last = k;
+  }
+}
+
+/* Area of the hull to what is left: to corners by triangles about the middle, else by the area around nodes */
+static void Areas_Private(const DetectWork *w, PetscInt n, const PetscInt list[], PetscInt nhull, const PetscInt hull[], PetscBool corners, DetectHit hit[])
+{
+  PetscReal area = 0, sum = 0;
+
+  for (PetscInt k = 2; k < nhull; k++) area += 0.5 * Turn_Private(&hit[hull[0]], &hit[hull[k - 1]], &hit[hull[k]]);
+  for (PetscInt h = 0; h < 2; h++) area = PetscMin(area, w->side[h].part->patch_area[hit[list[0]].patch[h]]);
+  if (corners) {
+    DetectHit mean = hit[hull[0]];
+    PetscInt  m = 0, last = -1;
+
+    mean.uv[0] = mean.uv[1] = 0;
+    for (PetscInt k = 0; k < nhull; k++) {
+      if (hit[hull[k]].drop) continue;
+      m++;
+      last = hull[k];
+      for (PetscInt c = 0; c < 2; c++) mean.uv[c] += hit[hull[k]].uv[c];
+    }
+    for (PetscInt c = 0; c < 2; c++) mean.uv[c] /= m;
+    for (PetscInt k = 0; k < nhull; k++) {
+      PetscReal t;
+
+      if (hit[hull[k]].drop) continue;
+      t = PetscMax(Turn_Private(&mean, &hit[last], &hit[hull[k]]), 0.);
+      hit[last].area += t;
+      hit[hull[k]].area += t;
+      last = hull[k];
+    }
+  } else {
+    for (PetscInt k = 0; k < n; k++) {
+      DetectHit     *a = &hit[list[k]];
+      const PetscInt h = a->key.kind == CONTACT_FACET_NODE ? 1 : 0;
+
+      if (a->key.kind == CONTACT_EDGE_EDGE) a->area = 0.25 * PetscMin(w->side[0].part->surface->facet[a->facet[0]].area, w->side[1].part->surface->facet[a->facet[1]].area);
+      else a->area = w->side[h].part->tributary[a->key.i];
+    }
+  }
+  for (PetscInt k = 0; k < n; k++) sum += hit[list[k]].area;
+  for (PetscInt k = 0; k < n; k++) hit[list[k]].area = sum > 0 ? hit[list[k]].area * (area / sum) : 0;
+}
+
+/* d->order: the contacts that are left of this pair */
+PetscErrorCode DetectorGroup_Private(Detector d, const DetectWork *w)
+{
+  PetscInt  *list = d->order, *hull = d->scratch, *here = d->scratch + 2 * d->morder, n = d->nhit;
+  DetectHit *hit = d->hit;
+
+  PetscFunctionBeginUser;
+  if (n < 3) PetscFunctionReturn(0);
+  DetectSort_Private(n, list, ByPatch_Private, hit);
+  for (PetscInt i = 0, j; i < n; i = j) {
+    const DetectHit *a = &hit[list[i]];
+    PetscReal        t[2][3], na[3], nb[3], ref[3] = {0, 0, 0};
+    PetscInt         m = 0, nhull, axis = 0;
+    PetscBool        reduce = (PetscBool)(d->points == CONTACT_POINTS_HULL && w->rigid);
+
+    for (j = i + 1; j < n && hit[list[j]].patch[0] == a->patch[0] && hit[list[j]].patch[1] == a->patch[1]; j++) { }
+    if (j - i < 3) continue;
+    for (PetscInt h = 0; h < 2; h++) reduce = (PetscBool)(reduce && w->side[h].part->surface->patch[a->patch[h]].spread < PLANE);
+    for (PetscInt k = i; k < j; k++) /* what follows is to be the same when A and B are exchanged */
+      for (PetscInt c = 0; c < 3; c++) ref[c] += hit[list[k]].n[c];
+    (void)DetectNormalize_Private(ref);
+    for (PetscInt k = 1; k < 3; k++)
+      if (PetscAbsReal(ref[k]) < PetscAbsReal(ref[axis])) axis = k;
+    for (PetscInt k = 0; k < 3; k++) na[k] = k == axis;
+    Vec3Cross(ref, na, t[0]);
+    (void)DetectNormalize_Private(t[0]);
+    Vec3Cross(ref, t[0], t[1]);
+    for (PetscInt k = i; k < j; k++) {
+      DetectHit *b = &hit[list[k]];
+      PetscReal  r[3];
+
+      if (Vec3Dot(ref, b->n) < 0.98) continue;
+      for (PetscInt c = 0; c < 3; c++) r[c] = 0.5 * (b->x[0][c] - a->x[0][c]) + 0.5 * (b->x[1][c] - a->x[1][c]);
+      b->uv[0]  = Vec3Dot(t[0], r);
+      b->uv[1]  = Vec3Dot(t[1], r);
+      here[m++] = list[k];
+    }
+    if (m < 3) continue;
+    DetectSort_Private(m, here, ByPlace_Private, hit);
+    nhull = Hull_Private(m, here, hit, hull);
+    if (reduce) Reduce_Private(m, here, nhull, hull, hit);
+    DetectNormal_Private(&w->side[0], a->facet[0], na);
+    DetectNormal_Private(&w->side[1], a->facet[1], nb);
+    if (nhull > 2 && Vec3Dot(na, nb) < -0.98) Areas_Private(w, m, here, nhull, hull, reduce, hit);
+  }
+  PetscFunctionReturn(0);
+}
+
+static const PetscReal Hex8Corner[8][3] = {{-1, -1, -1}, {1, -1, -1}, {1, 1, -1}, {-1, 1, -1}, {-1, -1, 1}, {1, -1, 1}, {1, 1, 1}, {-1, 1, 1}};
+
+static void CornerOf_Private(const SurfaceFacet *f, PetscInt v, PetscReal xi[3])
+{
+  PetscInt k = 0;
+
+  while (k < f->nnode - 1 && f->node[k] != v) k++;
+  for (PetscInt c = 0; c < 3; c++) xi[c] = Hex8Corner[MeshHex8Side[f->side][f->corner[k]]][c];
+}
+
+/* Local coordinates on the parent's side of the point that differs from q along n only */
+static void Locate_Private(const DetectSide *s, PetscInt f, const PetscReal q[3], const PetscReal n[3], PetscReal xi[3])
+{
+  Surface             surface = s->part->surface;
+  const SurfaceFacet *facet   = &surface->facet[f];
+  PetscReal           y[4][3], t[2][3], u = 0, v = 0;
+  PetscInt            axis = 0;
+
+  if (facet->nnode == 3) { /* the other half of the quadrilateral is the facet before or after */
+    const SurfaceFacet *o = f > 0 && facet[-1].elem == facet->elem && facet[-1].side == facet->side ? facet - 1 : facet + 1;
+
+    for (PetscInt k = 0; k < 3; k++) DetectNode_Private(s, o->node[k], y[o->corner[k]]);
+  }
+  for (PetscInt k = 0; k < facet->nnode; k++) DetectNode_Private(s, facet->node[k], y[facet->corner[k]]);
+  for (PetscInt k = 1; k < 3; k++)
+    if (PetscAbsReal(n[k]) < PetscAbsReal(n[axis])) axis = k;
+  for (PetscInt k = 0; k < 3; k++) t[1][k] = k == axis;
+  Vec3Cross(n, t[1], t[0]);
+  (void)DetectNormalize_Private(t[0]);
+  Vec3Cross(n, t[0], t[1]);
+  for (PetscInt it = 0; it < 20; it++) {
+    PetscReal a[3], b[3], r[3], J[4], e[2], det, du, dv;
+
+    for (PetscInt k = 0; k < 3; k++) {
+      const PetscReal c0 = 0.25 * (y[0][k] + y[1][k] + y[2][k] + y[3][k]), c1 = 0.25 * (-y[0][k] + y[1][k] + y[2][k] - y[3][k]);
+      const PetscReal c2 = 0.25 * (-y[0][k] - y[1][k] + y[2][k] + y[3][k]), c3 = 0.25 * (y[0][k] - y[1][k] + y[2][k] - y[3][k]);
+
+      a[k] = c1 + v * c3;
+      b[k] = c2 + u * c3;
+      r[k] = q[k] - (c0 + u * c1 + v * (c2 + u * c3));
+    }
+    for (PetscInt k = 0; k < 2; k++) {
+      J[2 * k]     = Vec3Dot(a, t[k]);
+      J[2 * k + 1] = Vec3Dot(b, t[k]);
+      e[k]         = Vec3Dot(r, t[k]);
+    }
+    det = J[0] * J[3] - J[1] * J[2];
+    if (!(PetscAbsReal(det) > 0)) break;
+    du = (J[3] * e[0] - J[1] * e[1]) / det;
+    dv = (J[0] * e[1] - J[2] * e[0]) / det;
+    u  = PetscClipInterval(u + du, -3., 3.);
+    v  = PetscClipInterval(v + dv, -3., 3.);
+    if (PetscMax(PetscAbsReal(du), PetscAbsReal(dv)) < 1e-14) break;
+  }
+  for (PetscInt c = 0; c < 3; c++) {
+    xi[c] = 0;
+    for (PetscInt k = 0; k < 4; k++) {
+      const PetscReal N = 0.25 * (1 + (k == 1 || k == 2 ? u : -u)) * (1 + (k > 1 ? v : -v));
+
+      xi[c] += N * Hex8Corner[MeshHex8Side[facet->side][k]][c];
+    }
+  }
+}
+
+/* A patch's direction as the facet carries it now; its first edge where the patch turned normal to that */
+static void Direction_Private(const DetectSide *s, PetscInt f, const PetscReal n[3], PetscReal t[3])
+{
+  const Surface       surface = s->part->surface;
+  const SurfaceFacet *facet   = &surface->facet[f];
+  const PetscInt      v[3] = {facet->node[0], facet->node[1], facet->node[facet->nnode - 1]};
+  PetscReal           a[2][3], g[3], e[2], det, c;
+
+  for (PetscInt k = 0; k < 2; k++) {
+    DetectSubtract_Private(surface->coord + 3 * v[k + 1], surface->coord + 3 * v[0], a[k]);
+    e[k] = Vec3Dot(a[k], surface->patch[facet->patch].dir);
+  }
+  g[0] = Vec3Dot(a[0], a[0]), g[1] = Vec3Dot(a[0], a[1]), g[2] = Vec3Dot(a[1], a[1]);
+  det = g[0] * g[2] - g[1] * g[1];
+  c   = (g[2] * e[0] - g[1] * e[1]) / det;
+  e[1] = (g[0] * e[1] - g[1] * e[0]) / det;
+  e[0] = c;
+  for (PetscInt k = 0; k < 2; k++) DetectSubtract_Private(s->x + 3 * v[k + 1], s->x + 3 * v[0], a[k]);
+  for (PetscInt k = 0; k < 3; k++) t[k] = e[0] * a[0][k] + e[1] * a[1][k];
+  c = Vec3Dot(t, n);
+  for (PetscInt k = 0; k < 3; k++) t[k] -= c * n[k];
+  if (!(Vec3Norm(t) > 0.1)) {
+    c = Vec3Dot(a[0], n);
+    for (PetscInt k = 0; k < 3; k++) t[k] = a[0][k] - c * n[k];
+  }
+  (void)DetectNormalize_Private(t);
+}
+
+PetscErrorCode DetectorRow_Private(const DetectWork *w, const DetectHit *hit, Contact *c)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(c, sizeof(*c))); /* padding, too: equal contacts are equal bytes */
+  c->key  = hit->key;
+  c->gap  = hit->gap;
+  c->area = hit->area;
+  for (PetscInt k = 0; k < 3; k++) c->normal[k] = hit->n[k];
+  for (PetscInt h = 0; h < 2; h++) {
+    const DetectSide   *s     = &w->side[h];
+    const Surface       surface = s->part->surface;
+    const SurfaceFacet *facet = &surface->facet[hit->facet[h]];
+
+    c->patch[h]      = hit->patch[h];
+    c->point[h].elem = facet->elem;
+    c->point[h].side = facet->side;
+    for (PetscInt k = 0; k < 3; k++) c->x[h][k] = hit->x[h][k] - s->shift[k];
+    if (hit->key.kind == CONTACT_EDGE_EDGE) {
+      const SurfaceEdge *e = &surface->edge[hit->feature[h]];
+      PetscReal          end[2][3];
+
+      for (PetscInt k = 0; k < 2; k++) CornerOf_Private(facet, e->node[k], end[k]);
+      for (PetscInt k = 0; k < 3; k++) c->point[h].xi[k] = (1 - hit->s[h]) * end[0][k] + hit->s[h] * end[1][k];
+      /* the diagonal of a warped quadrilateral is not on it */
+      if (surface->facet[e->facet[0]].elem == surface->facet[e->facet[1]].elem && surface->facet[e->facet[0]].side == surface->facet[e->facet[1]].side) Locate_Private(s, hit->facet[h], hit->x[h], hit->n, c->point[h].xi);
+      if (!h) {
+        PetscReal *t = c->tangent[0], d[3], o;
+
+        DetectSubtract_Private(s->x + 3 * e->node[1], s->x + 3 * e->node[0], t);
+        DetectSubtract_Private(surface->coord + 3 * e->node[1], surface->coord + 3 * e->node[0], d);
+        o = Vec3Dot(t, hit->n);
+        for (PetscInt k = 0; k < 3; k++) t[k] -= o * hit->n[k];
+        o = Vec3Dot(d, surface->curve[e->curve].dir) < 0 ? -1 : 1;
+        for (PetscInt k = 0; k < 3; k++) t[k] *= o;
+        (void)DetectNormalize_Private(t);
+      }
+    } else if (hit->key.kind != CONTACT_ELEMENTS && h == (hit->key.kind == CONTACT_NODE_FACET ? 0 : 1)) CornerOf_Private(facet, hit->feature[h], c->point[h].xi);
+    else {
+      Locate_Private(s, hit->facet[h], hit->x[h], hit->n, c->point[h].xi);
+      Direction_Private(s, hit->facet[h], hit->n, c->tangent[0]);
+    }
+  }
+  Vec3Cross(c->normal, c->tangent[0], c->tangent[1]);
+  PetscFunctionReturn(0);
+}
