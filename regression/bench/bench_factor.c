@@ -2,62 +2,9 @@
    times in milliseconds, each the least of several. Solvers run in turn, so that each finds the caches as the other left them.
    Usage: bench_factor [-repeat n] [-simd 2|4|8] [-large 0|1] */
 #include "block_problem.h"
+#include "raw_cholmod.h"
 #include "physics/factor_impl.h"
 #include <petsctime.h>
-#include <suitesparse/cholmod.h>
-
-/* Raw CHOLMOD with its defaults: what a program would call without Factor */
-typedef struct {
-  cholmod_common  cc;
-  cholmod_sparse *A;
-  cholmod_factor *L;
-  cholmod_dense  *X, *Y, *E, *B;
-} Raw;
-
-static PetscErrorCode RawCreate(const Problem *q, PetscReal *analyze, PetscReal *factor, Raw *r)
-{
-  const PetscInt   nb = q->p.nb, n = 3 * nb, nz = 9 * q->ia[nb];
-  cholmod_triplet *T;
-  PetscLogDouble   t0, t1, t2;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMemzero(r, sizeof(*r)));
-  cholmod_start(&r->cc);
-  T = cholmod_allocate_triplet(n, n, nz, -1, CHOLMOD_REAL, &r->cc);
-  for (PetscInt i = 0; i < nb; i++)
-    for (PetscInt k = q->ia[i]; k < q->ia[i + 1]; k++)
-      for (PetscInt u = 0; u < 3; u++)
-        for (PetscInt v = 0; v < 3; v++) {
-          if (3 * q->ja[k] + v < 3 * i + u) continue;
-          ((int *)T->i)[T->nnz]      = 3 * q->ja[k] + v;
-          ((int *)T->j)[T->nnz]      = 3 * i + u;
-          ((double *)T->x)[T->nnz++] = q->a[9 * k + u + 3 * v];
-        }
-  r->A = cholmod_triplet_to_sparse(T, 0, &r->cc);
-  cholmod_free_triplet(&T, &r->cc);
-  PetscCall(PetscTime(&t0));
-  r->L = cholmod_analyze(r->A, &r->cc);
-  PetscCall(PetscTime(&t1));
-  cholmod_factorize(r->A, r->L, &r->cc);
-  PetscCall(PetscTime(&t2));
-  *analyze = t1 - t0;
-  *factor  = t2 - t1;
-  r->B     = cholmod_ones(n, 1, CHOLMOD_REAL, &r->cc);
-  PetscFunctionReturn(0);
-}
-
-static void RawSolve(Raw *r) { cholmod_solve2(CHOLMOD_A, r->L, r->B, NULL, &r->X, NULL, &r->Y, &r->E, &r->cc); }
-
-static void RawDestroy(Raw *r)
-{
-  cholmod_free_dense(&r->X, &r->cc);
-  cholmod_free_dense(&r->Y, &r->cc);
-  cholmod_free_dense(&r->E, &r->cc);
-  cholmod_free_dense(&r->B, &r->cc);
-  cholmod_free_factor(&r->L, &r->cc);
-  cholmod_free_sparse(&r->A, &r->cc);
-  cholmod_finish(&r->cc);
-}
 
 #define TIMED(best, call) \
   do { \
@@ -82,7 +29,7 @@ static PetscErrorCode BenchOne(const char *name, const PetscInt cells[3], PetscB
   PetscFunctionBeginUser;
   PetscCall(ProblemCreate(cells, ring, 0.1, 1, &q));
   n = 3 * q.p.nb;
-  PetscCall(RawCreate(&q, &analyze, &rawfactor, &r));
+  PetscCall(RawCreate(&q.p, q.a, CHOLMOD_AUTO, &analyze, &rawfactor, &r));
   PetscCall(FactorCreate(&q.p, &f));
   PetscCall(FactorSetSIMD(f, simd));
   TIMED(first, PetscCall(FactorSetValues(f, q.a, NULL)));
@@ -142,7 +89,7 @@ static PetscErrorCode BenchLanes(const char *name, const PetscInt cells[3], Pets
   PetscFunctionBeginUser;
   PetscCall(ProblemCreate(cells, PETSC_FALSE, 0.1, 1, &q));
   n = 3 * q.p.nb;
-  PetscCall(RawCreate(&q, &analyze, &rawfactor, &r));
+  PetscCall(RawCreate(&q.p, q.a, CHOLMOD_AUTO, &analyze, &rawfactor, &r));
   PetscCall(FactorCreate(&q.p, &f));
   PetscCall(FactorSetSIMD(f, simd));
   PetscCall(FactorSetValues(f, q.a, NULL));

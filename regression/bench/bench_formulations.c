@@ -2,10 +2,10 @@
    the same run. Both alternate, so that each finds the caches as the other left them; CPU time, least of many. Prints `name: value` lines,
    times in milliseconds. Usage: bench_formulations [-simd 2|4|8] [-seconds per case] [-only name]; scripts/bench formulations runs it
    for every width with the BLAS of that width and judges. */
+#include "raw_cholmod.h"
 #include "integrators/formulations.h"
 #include "integrators/zhangskeel.h"
 #include "physics/simd.h"
-#include <suitesparse/cholmod.h>
 #include <time.h>
 
 static double Now(void)
@@ -16,60 +16,19 @@ static double Now(void)
   return t.tv_sec + 1e-9 * t.tv_nsec;
 }
 
-/* CHOLMOD as a program would call it, on the scalar lower triangle */
-typedef struct {
-  cholmod_common  cc;
-  cholmod_sparse *A;
-  cholmod_factor *L;
-  cholmod_dense  *X, *Y, *E, *B;
-} Raw;
-
-static PetscErrorCode RawCreate(Part part, PetscReal sm, PetscReal sk, Raw *r)
+/* Of the operator sm M + sk K0 of a part */
+static PetscErrorCode RawCreatePart(Part part, PetscReal sm, PetscReal sk, Raw *r)
 {
-  const BlockPattern *p = &part->pattern;
-  const PetscInt      n = 3 * p->nb;
-  cholmod_triplet    *T;
-  PetscReal          *k, *a;
+  PetscReal *k, *a;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMemzero(r, sizeof(*r)));
-  PetscCall(PetscMalloc1(9 * p->ia[p->nb], &a));
+  PetscCall(PetscMalloc1(9 * part->pattern.ia[part->pattern.nb], &a));
   PetscCall(MatSeqSBAIJGetArray(part->K0, &k));
   PetscCall(PartShift(part, sm, sk, k, a));
   PetscCall(MatSeqSBAIJRestoreArray(part->K0, &k));
-  cholmod_start(&r->cc);
-  r->cc.supernodal = CHOLMOD_SUPERNODAL;
-  T                = cholmod_allocate_triplet(n, n, 9 * p->ia[p->nb], -1, CHOLMOD_REAL, &r->cc);
-  for (PetscInt i = 0; i < p->nb; i++)
-    for (PetscInt b = p->ia[i]; b < p->ia[i + 1]; b++)
-      for (PetscInt u = 0; u < 3; u++)
-        for (PetscInt v = 0; v < 3; v++) {
-          if (3 * p->ja[b] + v < 3 * i + u) continue;
-          ((int *)T->i)[T->nnz]      = 3 * p->ja[b] + v;
-          ((int *)T->j)[T->nnz]      = 3 * i + u;
-          ((double *)T->x)[T->nnz++] = a[9 * b + u + 3 * v];
-        }
-  r->A = cholmod_triplet_to_sparse(T, 0, &r->cc);
-  cholmod_free_triplet(&T, &r->cc);
-  r->L = cholmod_analyze(r->A, &r->cc);
-  cholmod_factorize(r->A, r->L, &r->cc);
-  PetscCheck(r->cc.status == CHOLMOD_OK, PETSC_COMM_SELF, PETSC_ERR_LIB, "CHOLMOD failed with status %d", r->cc.status);
-  r->B = cholmod_ones(n, 1, CHOLMOD_REAL, &r->cc);
+  PetscCall(RawCreate(&part->pattern, a, CHOLMOD_SUPERNODAL, NULL, NULL, r));
   PetscCall(PetscFree(a));
   PetscFunctionReturn(0);
-}
-
-static void RawSolve(Raw *r) { cholmod_solve2(CHOLMOD_A, r->L, r->B, NULL, &r->X, NULL, &r->Y, &r->E, &r->cc); }
-
-static void RawDestroy(Raw *r)
-{
-  cholmod_free_dense(&r->X, &r->cc);
-  cholmod_free_dense(&r->Y, &r->cc);
-  cholmod_free_dense(&r->E, &r->cc);
-  cholmod_free_dense(&r->B, &r->cc);
-  cholmod_free_factor(&r->L, &r->cc);
-  cholmod_free_sparse(&r->A, &r->cc);
-  cholmod_finish(&r->cc);
 }
 
 static PetscInt Stages = 0; /* log stages made so far: each model has its own, for the time of its phases */
@@ -192,7 +151,7 @@ static PetscErrorCode BenchBC(const char name[], Mesh mesh, PetscInt n, double s
     PetscCall(CaseCreate(part, n, "bc", h, eta[i], i ? PETSC_TRUE : PETSC_FALSE, event, &c[i]));
     for (PetscInt k = 0; k < 3; k++) PetscCall(CaseStep(&c[i], PETSC_FALSE)); /* the factor, and whatever is made when first needed */
   }
-  PetscCall(RawCreate(part, 1, 0.25 * h * h, &r));
+  PetscCall(RawCreatePart(part, 1, 0.25 * h * h, &r));
   for (PetscInt round = 0; round < 3; round++) /* rounds, so that a busy spell does not hit one of them alone */
     for (PetscInt i = 0; i < 3; i++) {
       start = Now();

@@ -475,6 +475,54 @@ static void TestMemory(void **state)
   }
 }
 
+/* W as a matrix: blocks, and a shell that multiplies: by products only, and shared by all ranks (each has its share of the rows then) */
+static void TestMatrix(void **state)
+{
+  static const char *const options[] = {"", "-dual_mat_type free", "-dual_island_limit 1", "-dual_mat_type free -dual_island_limit 1"};
+
+  (void)state;
+  for (int k = 0; k < 4; k++) {
+    const MPI_Comm comm = k < 2 ? PETSC_COMM_SELF : PETSC_COMM_WORLD;
+    Blocks         p;
+    Dual           d;
+    Mat            W, again;
+    Vec            x, y;
+    PetscReal     *R, *U, *a;
+    PetscInt       range[2], n;
+    PetscBool      baij;
+
+    seed = 5;
+    MakeDense(7, 21, 0.1, &p);
+    Ok(PetscMalloc2(3 * p.n, &R, 3 * p.n, &U));
+    for (PetscInt i = 0; i < 3 * p.n; i++) R[i] = Normal();
+    Product(&p, R, U);
+    Push(options[k]);
+    d = MakeDual(comm, DUAL_MERIT_ENERGY);
+    Ok(SetProblem(comm, d, &p, range));
+    Ok(DualGetMat(d, &W));
+    Ok(DualGetMat(d, &again));
+    assert_ptr_equal(W, again);
+    Ok(PetscObjectTypeCompareAny((PetscObject)W, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
+    assert_int_equal(baij, k == 0 || (k == 2 && size == 1));
+    Ok(MatCreateVecs(W, &x, &y));
+    Ok(VecGetLocalSize(x, &n));
+    assert_int_equal(n, 3 * (range[1] - range[0]));
+    Ok(VecGetArray(x, &a));
+    for (PetscInt i = 0; i < n; i++) a[i] = R[3 * range[0] + i];
+    Ok(VecRestoreArray(x, &a));
+    Ok(MatMult(W, x, y));
+    Ok(VecGetArray(y, &a));
+    for (PetscInt i = 0; i < n; i++) assert_true(fabs(a[i] - (U[3 * range[0] + i] - p.q[3 * range[0] + i])) < 1e-13);
+    Ok(VecRestoreArray(y, &a));
+    Ok(VecDestroy(&x));
+    Ok(VecDestroy(&y));
+    Ok(DualDestroy(&d));
+    Pop();
+    Ok(PetscFree2(R, U));
+    Ok(BlocksDestroy(&p));
+  }
+}
+
 /* Sizes that change from solve to solve, with one object */
 static void TestSizes(void **state)
 {
@@ -599,7 +647,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(TestJacobian), cmocka_unit_test(TestFailure), cmocka_unit_test(TestStart),  cmocka_unit_test(TestVI),
       cmocka_unit_test(TestRefused),  cmocka_unit_test(TestMemory),  cmocka_unit_test(TestSizes),  cmocka_unit_test(TestView),
-      cmocka_unit_test(TestSweeps),   cmocka_unit_test(TestBest),    cmocka_unit_test(TestNewton),
+      cmocka_unit_test(TestSweeps),   cmocka_unit_test(TestBest),    cmocka_unit_test(TestNewton),  cmocka_unit_test(TestMatrix),
   };
 
   return UNIT_MAIN_WITH("dual_snes", tests, DualStart, UnitEnd);
