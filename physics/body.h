@@ -36,7 +36,7 @@ typedef struct {
 } Stage;
 
 /* Energies and accumulated works of one body, as they are in the history. */
-enum { LEDGER_KINETIC, LEDGER_INTERNAL, LEDGER_EXTERNAL, LEDGER_DAMPING, LEDGER_SIZE };
+enum { LEDGER_KINETIC, LEDGER_INTERNAL, LEDGER_EXTERNAL, LEDGER_DAMPING, LEDGER_CONTACT, LEDGER_FRICTION, LEDGER_CONSTRAINT, LEDGER_SIZE };
 
 /* A material point: shape functions of its element, and where it is from the part's mass centre */
 typedef struct {
@@ -44,6 +44,8 @@ typedef struct {
   PetscReal xi[3], N[8], X[3];
 } MaterialPoint;
 PETSC_EXTERN PetscErrorCode BodyLocatePoint(Body body, const PetscReal placed[3], MaterialPoint *point, PetscBool *found);
+/* The point xi of element elem, which may be a little beyond it; only nodes with a part in it are listed. */
+PETSC_EXTERN PetscErrorCode PartPoint(Part part, PetscInt elem, const PetscReal xi[3], MaterialPoint *point);
 
 typedef struct _p_Batch *Batch;
 typedef struct {
@@ -68,6 +70,7 @@ struct _p_Batch {
   PetscReal            *q, *u;          /* that slice, while the model's arrays are open */
   PetscReal            *du;             /* increment of u in this step */
   PetscReal            *force;          /* external point forces at the half step, like u; NULL: none in this batch */
+  PetscBool             touched;        /* rows act on some domain of it in this step */
   PetscReal            *ledger;         /* LEDGER_SIZE per domain */
   PetscReal             indicator;      /* largest c h^2 omega / r_g of the step, and of whom */
   PetscInt              indicator_lane;
@@ -108,6 +111,14 @@ struct _FormulationOps {
   PetscErrorCode (*addforce)(Batch, PetscInt d, const MaterialPoint *, const PetscReal f[3]); /* into batch->force, at the predicted configuration */
   PetscErrorCode (*stress)(Batch, PetscInt d, PetscInt elem, const PetscReal xi[3], PetscReal sigma[6], PetscReal *mises);
   PetscErrorCode (*momentum)(Batch, PetscInt d, PetscReal p[3], PetscReal l[3]); /* linear; angular about the body's origin */
+  /* Rows act on n points of domain d, at the predicted configuration. Surfaces there: `placement` of what cannot deform, x = at + R X with X from
+     the part's mass centre, else `nodes`; positions from the body's origin, velocities at t. */
+  PetscErrorCode (*placement)(Batch, PetscInt d, const Stage *, PetscReal R[9], PetscReal at[3], PetscReal v[3], PetscReal spin[3]);
+  PetscErrorCode (*nodes)(Batch, PetscInt d, PetscInt n, const PetscInt node[], PetscReal x[], PetscReal v[]);
+  PetscErrorCode (*velocities)(Batch, PetscInt d, const Stage *, PetscInt n, const MaterialPoint *const p[], PetscBool end, PetscReal v[]); /* at t, or of u + du as it is */
+  PetscErrorCode (*compliance)(Batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[]);    /* E_i C_ij E_j^T, 3x3 blocks by columns, block (i, j) at 9 (n i + j); the directions E are rows of the frames. NULL: it has no unknowns */
+  PetscErrorCode (*impulse)(Batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal P[]);                       /* du += A^-1 H^T P */
+  PetscErrorCode (*conserve)(Batch, const Stage *); /* momentum of du as the loads and the impulses so far have it; NULL: it has it anyway */
 };
 PETSC_EXTERN PetscErrorCode FormulationRegister(const FormulationOps *ops);
 PETSC_EXTERN PetscErrorCode FormulationFind(const char name[], const FormulationOps **ops);
