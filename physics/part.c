@@ -1,4 +1,4 @@
-#include "part.h"
+#include "compliance.h"
 
 /* Inertia of the continuous body about its mass centre: x_i x_j detJ is of degree 4 in each direction, so 3 points are exact. */
 static PetscErrorCode PartInertia_Private(Part part)
@@ -88,7 +88,10 @@ PetscErrorCode PartDestroy(Part *part)
 
   PetscFunctionBeginUser;
   if (!p) PetscFunctionReturn(0);
-  for (PetscInt i = 0; i < p->nfactor; i++) PetscCall(FactorDestroy(&p->factors[i].factor));
+  for (PetscInt i = 0; i < p->nfactor; i++) {
+    PetscCall(ComplianceDestroy(&p->factors[i].compliance));
+    PetscCall(FactorDestroy(&p->factors[i].factor));
+  }
   PetscCall(FactorDestroy(&p->like));
   PetscCall(MatDestroy(&p->K0));
   PetscCall(AssemblyDestroy(&p->assembly));
@@ -169,9 +172,7 @@ PetscErrorCode PartGetFactor(Part part, PetscReal sm, PetscReal sk, Factor *fact
   PetscCall(PartCreateFactor(part, factor));
   PetscCall(FactorSetValues(*factor, a, &definite));
   PetscCall(PetscFree(a));
-  part->factors[part->nfactor].sm       = sm;
-  part->factors[part->nfactor].sk       = sk;
-  part->factors[part->nfactor++].factor = *factor;
+  part->factors[part->nfactor++] = (struct _PartFactor){sm, sk, *factor, NULL};
   part->nnumeric++;
   PetscFunctionReturn(0);
 }

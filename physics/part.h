@@ -11,6 +11,7 @@ typedef struct {
   PetscBool linear; /* type linear: small strains about the placed state; else St Venant-Kirchhoff */
 } Material;
 
+typedef struct _p_Compliance *Compliance; /* compliance.h */
 typedef struct _p_Part *Part;
 struct _p_Part {
   char        *name;
@@ -33,8 +34,9 @@ struct _p_Part {
   Factor       like;       /* without values: all factors of the part share its analysis */
   PetscInt     nfactor, capacity;
   struct _PartFactor {
-    PetscReal sm, sk;
-    Factor    factor;
+    PetscReal  sm, sk;
+    Factor     factor;
+    Compliance compliance; /* NULL until asked for */
   }          *factors;     /* of sm M + sk K0 */
   PetscInt     nnumeric;   /* factorizations of constant operators made so far */
   Surface      surface;    /* made when first asked for */
