@@ -90,6 +90,7 @@ PetscErrorCode PartDestroy(Part *part)
   if (!p) PetscFunctionReturn(0);
   for (PetscInt i = 0; i < p->nfactor; i++) {
     PetscCall(ComplianceDestroy(&p->factors[i].compliance));
+    PetscCall(FactorDestroy(&p->factors[i].single));
     PetscCall(FactorDestroy(&p->factors[i].factor));
   }
   PetscCall(FactorDestroy(&p->like));
@@ -172,8 +173,20 @@ PetscErrorCode PartGetFactor(Part part, PetscReal sm, PetscReal sk, Factor *fact
   PetscCall(PartCreateFactor(part, factor));
   PetscCall(FactorSetValues(*factor, a, &definite));
   PetscCall(PetscFree(a));
-  part->factors[part->nfactor++] = (struct _PartFactor){sm, sk, *factor, NULL};
+  part->factors[part->nfactor++] = (struct _PartFactor){.sm = sm, .sk = sk, .factor = *factor};
   part->nnumeric++;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode PartGetFactorSingle(Part part, PetscReal sm, PetscReal sk, Factor *factor)
+{
+  PetscInt i = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PartGetFactor(part, sm, sk, factor));
+  while (part->factors[i].factor != *factor) i++;
+  if (!part->factors[i].single) PetscCall(FactorCreateSingle(*factor, &part->factors[i].single));
+  if (part->factors[i].single) *factor = part->factors[i].single;
   PetscFunctionReturn(0);
 }
 

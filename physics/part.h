@@ -35,7 +35,7 @@ struct _p_Part {
   PetscInt     nfactor, capacity;
   struct _PartFactor {
     PetscReal  sm, sk;
-    Factor     factor;
+    Factor     factor, single; /* single: NULL until asked for */
     Compliance compliance; /* NULL until asked for */
   }          *factors;     /* of sm M + sk K0 */
   PetscInt     nnumeric;   /* factorizations of constant operators made so far */
@@ -50,6 +50,8 @@ PETSC_EXTERN PetscErrorCode PartSetUpElastic(Part part);
 PETSC_EXTERN PetscErrorCode PartCreateFactor(Part part, Factor *factor);
 /* Factor of sm M + sk K0, made once for each pair. */
 PETSC_EXTERN PetscErrorCode PartGetFactor(Part part, PetscReal sm, PetscReal sk, Factor *factor);
+/* The same in single precision, where there is such a one; else the factor itself. */
+PETSC_EXTERN PetscErrorCode PartGetFactorSingle(Part part, PetscReal sm, PetscReal sk, Factor *factor);
 PETSC_EXTERN PetscErrorCode PartGetSurface(Part part, Surface *surface);
 /* a = sm M + sk k for block values k of the part's pattern; in place allowed. */
 PETSC_EXTERN PetscErrorCode PartShift(Part part, PetscReal sm, PetscReal sk, const PetscReal *k, PetscReal *a);
