@@ -187,11 +187,31 @@ static PetscErrorCode FactorMapPack_Private(FactorPack *p)
 
   PetscFunctionBeginUser;
   if (p->val) PetscFunctionReturn(0);
-  p->bytes = (size_t)p->start[p->nsuper] * sizeof(PetscReal);
+  p->bytes = (size_t)p->start[p->nsuper] * (p->single ? sizeof(float) : sizeof(PetscReal));
   m        = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   PetscCheck(m != MAP_FAILED, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory for a factor of %.3g GB", 1e-9 * (double)p->bytes);
   (void)madvise(m, p->bytes, MADV_HUGEPAGE); /* only advice: whether it is taken does not matter */
-  p->val = (PetscReal *)m;
+  p->val = m;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode FactorCreateSingle(Factor source, Factor *f)
+{
+  const PetscReal *v = (const PetscReal *)source->pack.val;
+  float           *w;
+
+  PetscFunctionBeginUser;
+  *f = NULL;
+  if (source->state != FACTOR_CHOLESKY || source->pack.single) PetscFunctionReturn(0);
+  PetscCall(FactorCreateLike(source, f));
+  (*f)->state       = FACTOR_CHOLESKY;
+  (*f)->pack        = source->pack;
+  (*f)->pack.val    = NULL;
+  (*f)->pack.single = PETSC_TRUE;
+  if (!source->s->p.nb) PetscFunctionReturn(0);
+  PetscCall(FactorMapPack_Private(&(*f)->pack));
+  w = (float *)(*f)->pack.val;
+  for (PetscInt64 i = 0; i < source->pack.start[source->pack.nsuper]; i++) w[i] = (float)v[i];
   PetscFunctionReturn(0);
 }
 
@@ -209,7 +229,7 @@ static PetscErrorCode FactorPack_Private(Factor f, PetscInt *bad)
   for (PetscInt s = 0; s < pk->nsuper; s++) {
     const PetscInt   c0 = pk->super[s], ns = pk->super[s + 1] - c0, nr = pk->rowptr[s + 1] - pk->rowptr[s], np = FactorPanels_Private(ns);
     const PetscReal *l = lx + px[s];
-    PetscReal       *v = pk->val + pk->start[s];
+    PetscReal       *v = (PetscReal *)pk->val + pk->start[s];
 
     for (PetscInt j = 0; j < ns; j++) {
       const PetscReal d = l[j + (size_t)nr * j], a = ax[ap[pk->perm[c0 + j]]];
@@ -315,11 +335,13 @@ static PetscErrorCode FactorSetIndefinite_Private(Factor f, const PetscReal *a, 
 PetscErrorCode FactorSetValues(Factor f, const PetscReal *a, PetscBool *definite)
 {
   const PetscInt *ia = f->s->p.ia;
-  PetscReal      *ax, *val, zero[3] = {0, 0, 0};
+  PetscReal      *ax, zero[3] = {0, 0, 0};
+  void           *val;
   PetscInt        bad = 0;
   size_t          bytes;
 
   PetscFunctionBeginUser;
+  PetscCheck(!f->pack.single, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "A factor in single precision is a copy and takes no values");
   if (!f->s->L && f->s->p.nb && !f->s->ksp) PetscCall(FactorAnalyze_Private(f->s));
   if (definite) *definite = PETSC_TRUE;
   f->state = FACTOR_NONE;

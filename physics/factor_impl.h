@@ -15,7 +15,8 @@ typedef struct {
   PetscInt     n, nsuper, maxrow; /* maxrow: most rows of a supernode */
   const int   *super, *rowptr, *row, *perm;
   PetscInt64  *start;             /* nsuper + 1 */
-  PetscReal   *val;
+  void        *val;               /* double, or float if `single` */
+  PetscBool    single;
   size_t       bytes;             /* of val, as mapped */
 } FactorPack;
 

@@ -1,17 +1,20 @@
 /* Triangular solves with the packed factor for one instruction set: included by factor_solve.c with
-     VL (doubles per vector), TARGET (function attribute), NAME(f) (f with the set's suffix). No include guard: included several times. */
+     VL (doubles per vector), TARGET (function attribute), NAME(f) (f with the set's suffix), VALUE (type of the factor's numbers: double, or
+   float, which are halved in what is read and widened to double for the arithmetic). No include guard: included several times. */
 
 typedef double NAME(vec) __attribute__((vector_size(8 * VL), aligned(8), may_alias));
+typedef VALUE NAME(val) __attribute__((vector_size(sizeof(VALUE) * VL), aligned(sizeof(VALUE)), may_alias));
 #define VEC           NAME(vec)
 #define HALF          (FACTOR_TILE / VL) /* vectors per tile */
 #define LOAD(p)       (*(const VEC *)(p))
+#define WIDEN(p)      __builtin_convertvector(*(const NAME(val) *)(p), VEC)
 #define STORE(p, v)   (*(VEC *)(p) = (v))
 #define INLINE        static inline __attribute__((always_inline)) TARGET
 
 /* ---- one right-hand side: vectors along the rows ---- */
 
 /* b: the supernode's part of x from the panel on; forward substitution of w columns with m rows under them */
-INLINE void NAME(ForwardPanel)(const PetscInt w, const PetscReal *v, PetscInt m, PetscReal *b)
+INLINE void NAME(ForwardPanel)(const PetscInt w, const VALUE *v, PetscInt m, PetscReal *b)
 {
   PetscReal d[FACTOR_PANEL];
 
@@ -26,16 +29,17 @@ INLINE void NAME(ForwardPanel)(const PetscInt w, const PetscReal *v, PetscInt m,
     for (PetscInt h = 0; h < HALF; h++) {
       VEC e = LOAD(b + VL * h);
 
-      for (PetscInt j = 0; j < w; j++) e -= LOAD(v + FACTOR_TILE * j + VL * h) * d[j];
+      for (PetscInt j = 0; j < w; j++) e -= WIDEN(v + FACTOR_TILE * j + VL * h) * d[j];
       STORE(b + VL * h, e);
     }
   }
 }
 
-INLINE void NAME(BackwardPanel)(const PetscInt w, const PetscReal *v, PetscInt m, PetscReal *b)
+INLINE void NAME(BackwardPanel)(const PetscInt w, const VALUE *v, PetscInt m, PetscReal *b)
 {
   typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
-  const PetscReal *l = v + FactorDiagonalSize_Private(w), *c = b + w;
+  const VALUE     *l = v + FactorDiagonalSize_Private(w);
+  const PetscReal *c = b + w;
   VEC              acc[FACTOR_PANEL];
   four             q[FACTOR_PANEL];
   PetscReal        d[FACTOR_PANEL];
@@ -45,7 +49,7 @@ INLINE void NAME(BackwardPanel)(const PetscInt w, const PetscReal *v, PetscInt m
     for (PetscInt h = 0; h < HALF; h++) {
       const VEC e = LOAD(c + VL * h);
 
-      for (PetscInt j = 0; j < w; j++) acc[j] += LOAD(l + FACTOR_TILE * j + VL * h) * e;
+      for (PetscInt j = 0; j < w; j++) acc[j] += WIDEN(l + FACTOR_TILE * j + VL * h) * e;
     }
   }
   /* the four sums by transposing */
@@ -78,7 +82,7 @@ static TARGET void NAME(SolveOne)(const FactorPack *p, PetscReal *x, PetscReal *
   for (PetscInt s = 0; s < p->nsuper; s++) {
     const PetscInt   c0 = p->super[s], ns = p->super[s + 1] - c0, nr = p->rowptr[s + 1] - p->rowptr[s], np = FactorPanels_Private(ns);
     const int       *row = p->row + p->rowptr[s];
-    const PetscReal *v   = p->val + p->start[s];
+    const VALUE     *v   = (const VALUE *)p->val + p->start[s];
 
     for (PetscInt t = 0; t < ns; t++) b[t] = z[c0 + t];
     for (PetscInt t = ns; t < nr; t++) b[t] = z[row[t]];
@@ -100,7 +104,7 @@ static TARGET void NAME(SolveOne)(const FactorPack *p, PetscReal *x, PetscReal *
   for (PetscInt s = p->nsuper - 1; s >= 0; s--) {
     const PetscInt   c0 = p->super[s], ns = p->super[s + 1] - c0, nr = p->rowptr[s + 1] - p->rowptr[s], np = FactorPanels_Private(ns);
     const int       *row = p->row + p->rowptr[s];
-    const PetscReal *v   = p->val + p->start[s + 1];
+    const VALUE     *v   = (const VALUE *)p->val + p->start[s + 1];
 
     for (PetscInt t = 0; t < ns; t++) b[t] = z[c0 + t];
     for (PetscInt t = ns; t < nr; t++) b[t] = z[row[t]];
@@ -124,7 +128,7 @@ static TARGET void NAME(SolveOne)(const FactorPack *p, PetscReal *x, PetscReal *
 /* ---- many right-hand sides: vectors along the lanes, nv of them at once ---- */
 
 #define S (VL * nv) /* lanes at once: z is [n][S] */
-INLINE void NAME(ForwardLanes)(const PetscInt w, const PetscInt nv, const PetscReal *v, PetscInt m, const int *row, PetscReal *z)
+INLINE void NAME(ForwardLanes)(const PetscInt w, const PetscInt nv, const VALUE *v, PetscInt m, const int *row, PetscReal *z)
 {
   PetscReal *zc = z + (size_t)row[0] * S;
   VEC        d[FACTOR_PANEL][2];
@@ -154,10 +158,10 @@ INLINE void NAME(ForwardLanes)(const PetscInt w, const PetscInt nv, const PetscR
   }
 }
 
-INLINE void NAME(BackwardLanes)(const PetscInt w, const PetscInt nv, const PetscReal *v, PetscInt m, const int *row, PetscReal *z)
+INLINE void NAME(BackwardLanes)(const PetscInt w, const PetscInt nv, const VALUE *v, PetscInt m, const int *row, PetscReal *z)
 {
-  const PetscReal *l  = v + FactorDiagonalSize_Private(w);
-  PetscReal       *zc = z + (size_t)row[0] * S;
+  const VALUE *l  = v + FactorDiagonalSize_Private(w);
+  PetscReal   *zc = z + (size_t)row[0] * S;
   VEC              d[FACTOR_PANEL][2];
 
   for (PetscInt j = 0; j < w; j++)
@@ -192,7 +196,7 @@ INLINE void NAME(SolveLanesChunk)(const FactorPack *p, const PetscInt nv, PetscI
   for (PetscInt s = 0; s < p->nsuper; s++) {
     const PetscInt   ns = p->super[s + 1] - p->super[s], nr = p->rowptr[s + 1] - p->rowptr[s], np = FactorPanels_Private(ns);
     const int       *row = p->row + p->rowptr[s];
-    const PetscReal *v   = p->val + p->start[s];
+    const VALUE     *v   = (const VALUE *)p->val + p->start[s];
 
     for (PetscInt i = 0; i < np; i++) {
       const PetscInt k = FactorPanelFirst_Private(ns, np, i), w = FactorPanelWidth_Private(ns, np, i), m = nr - k - w;
@@ -209,7 +213,7 @@ INLINE void NAME(SolveLanesChunk)(const FactorPack *p, const PetscInt nv, PetscI
   for (PetscInt s = p->nsuper - 1; s >= 0; s--) {
     const PetscInt   ns = p->super[s + 1] - p->super[s], nr = p->rowptr[s + 1] - p->rowptr[s], np = FactorPanels_Private(ns);
     const int       *row = p->row + p->rowptr[s];
-    const PetscReal *v   = p->val + p->start[s + 1];
+    const VALUE     *v   = (const VALUE *)p->val + p->start[s + 1];
 
     for (PetscInt i = np - 1; i >= 0; i--) {
       const PetscInt k = FactorPanelFirst_Private(ns, np, i), w = FactorPanelWidth_Private(ns, np, i), m = nr - k - w;
@@ -239,8 +243,10 @@ static TARGET void NAME(SolveLanes)(const FactorPack *p, PetscInt lanes, PetscRe
 #undef VEC
 #undef HALF
 #undef LOAD
+#undef WIDEN
 #undef STORE
 #undef INLINE
 #undef VL
 #undef TARGET
 #undef NAME
+#undef VALUE

@@ -5,28 +5,55 @@
 #define VL      2
 #define TARGET
 #define NAME(f) f##_2
+#define VALUE   double
+#include "factor_kernel.h"
+
+#define VL      2
+#define TARGET
+#define NAME(f) f##_2f
+#define VALUE   float
 #include "factor_kernel.h"
 
 #if defined(__x86_64__)
   #define VL      4
   #define TARGET  __attribute__((target("avx2,fma")))
   #define NAME(f) f##_4
+  #define VALUE   double
+  #include "factor_kernel.h"
+
+  #define VL      4
+  #define TARGET  __attribute__((target("avx2,fma")))
+  #define NAME(f) f##_4f
+  #define VALUE   float
   #include "factor_kernel.h"
 
   #define VL      8
   #define TARGET  __attribute__((target("avx512f,avx2,fma")))
   #define NAME(f) f##_8
+  #define VALUE   double
+  #include "factor_kernel.h"
+
+  #define VL      8
+  #define TARGET  __attribute__((target("avx512f,avx2,fma")))
+  #define NAME(f) f##_8f
+  #define VALUE   float
   #include "factor_kernel.h"
 #endif
+
+#define SOLVE(fn, vl, ...) \
+  case vl: \
+    if (p->single) fn##_##vl##f(__VA_ARGS__); \
+    else fn##_##vl(__VA_ARGS__); \
+    break;
 
 void FactorSolveOne_Private(const FactorPack *p, PetscInt width, PetscReal *x, PetscReal *work)
 {
   switch (FactorWidth_Private(width)) {
 #if defined(__x86_64__)
-  case 8: SolveOne_8(p, x, work); break;
-  case 4: SolveOne_4(p, x, work); break;
+    SOLVE(SolveOne, 8, p, x, work)
+    SOLVE(SolveOne, 4, p, x, work)
 #endif
-  default: SolveOne_2(p, x, work);
+    SOLVE(SolveOne, 2, p, x, work)
   }
 }
 
@@ -34,9 +61,9 @@ void FactorSolveLanes_Private(const FactorPack *p, PetscInt width, PetscInt lane
 {
   switch (FactorWidth_Private(width)) {
 #if defined(__x86_64__)
-  case 8: SolveLanes_8(p, lanes, x, work); break;
-  case 4: SolveLanes_4(p, lanes, x, work); break;
+    SOLVE(SolveLanes, 8, p, lanes, x, work)
+    SOLVE(SolveLanes, 4, p, lanes, x, work)
 #endif
-  default: SolveLanes_2(p, lanes, x, work);
+    SOLVE(SolveLanes, 2, p, lanes, x, work)
   }
 }

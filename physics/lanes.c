@@ -165,3 +165,11 @@ void LanesDot(PetscInt nn, PetscInt w, const PetscReal *m, const PetscReal *x, c
 {
   LANES(Dot, nn, w, m, x, y, s);
 }
+
+void LanesColumns(PetscInt n, const PetscReal *c, PetscInt ld, const PetscReal f[3], PetscReal *y)
+{
+  switch (SIMDWidth()) {
+    LANES_WIDER(Columns, n, c, ld, f, y)
+  default: Columns_2(n, c, ld, f, y);
+  }
+}

@@ -42,3 +42,5 @@ void LanesAdvance(PetscInt nn, PetscInt w, const PetscReal *m, PetscReal s, cons
 void LanesForceSums(PetscInt nn, PetscInt w, const PetscReal *f, const PetscReal *x, const PetscReal *a, PetscReal *P, PetscReal *T);
 /* s = sum over the 3 nn dofs of x y, of m x y unless m is NULL */
 void LanesDot(PetscInt nn, PetscInt w, const PetscReal *m, const PetscReal *x, const PetscReal *y, PetscReal *s);
+/* y += sum over three columns of c, `ld` numbers apart, of f[k] c_k: n numbers each */
+void LanesColumns(PetscInt n, const PetscReal *c, PetscInt ld, const PetscReal f[3], PetscReal *y);

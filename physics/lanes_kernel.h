@@ -341,6 +341,16 @@ static TARGET void NAME(Dot)(PetscInt nn, PetscInt w, const PetscReal *m, const 
   }
 }
 
+#if VL > 1
+static TARGET void NAME(Columns)(PetscInt n, const PetscReal *c, PetscInt ld, const PetscReal f[3], PetscReal *restrict y)
+{
+  const PetscReal *c0 = c, *c1 = c + ld, *c2 = c + 2 * ld, f0 = f[0], f1 = f[1], f2 = f[2];
+
+  #pragma omp simd
+  for (PetscInt i = 0; i < n; i++) y[i] += f0 * c0[i] + f1 * c1[i] + f2 * c2[i];
+}
+#endif
+
 /* Newton's iteration R <- (s R + R^-T / s) / 2 with Higham's scaling in the Frobenius norm; quadratic, all lanes of a vector at once. */
 static TARGET void NAME(Polar)(PetscInt w, const PetscReal *F, PetscReal *restrict R, PetscReal *restrict det)
 {

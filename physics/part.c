@@ -1,4 +1,4 @@
-#include "part.h"
+#include "compliance.h"
 
 /* Inertia of the continuous body about its mass centre: x_i x_j detJ is of degree 4 in each direction, so 3 points are exact. */
 static PetscErrorCode PartInertia_Private(Part part)
@@ -88,7 +88,11 @@ PetscErrorCode PartDestroy(Part *part)
 
   PetscFunctionBeginUser;
   if (!p) PetscFunctionReturn(0);
-  for (PetscInt i = 0; i < p->nfactor; i++) PetscCall(FactorDestroy(&p->factors[i].factor));
+  for (PetscInt i = 0; i < p->nfactor; i++) {
+    PetscCall(ComplianceDestroy(&p->factors[i].compliance));
+    PetscCall(FactorDestroy(&p->factors[i].single));
+    PetscCall(FactorDestroy(&p->factors[i].factor));
+  }
   PetscCall(FactorDestroy(&p->like));
   PetscCall(MatDestroy(&p->K0));
   PetscCall(AssemblyDestroy(&p->assembly));
@@ -169,10 +173,20 @@ PetscErrorCode PartGetFactor(Part part, PetscReal sm, PetscReal sk, Factor *fact
   PetscCall(PartCreateFactor(part, factor));
   PetscCall(FactorSetValues(*factor, a, &definite));
   PetscCall(PetscFree(a));
-  part->factors[part->nfactor].sm       = sm;
-  part->factors[part->nfactor].sk       = sk;
-  part->factors[part->nfactor++].factor = *factor;
+  part->factors[part->nfactor++] = (struct _PartFactor){.sm = sm, .sk = sk, .factor = *factor};
   part->nnumeric++;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode PartGetFactorSingle(Part part, PetscReal sm, PetscReal sk, Factor *factor)
+{
+  PetscInt i = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PartGetFactor(part, sm, sk, factor));
+  while (part->factors[i].factor != *factor) i++;
+  if (!part->factors[i].single) PetscCall(FactorCreateSingle(*factor, &part->factors[i].single));
+  if (part->factors[i].single) *factor = part->factors[i].single;
   PetscFunctionReturn(0);
 }
 

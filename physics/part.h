@@ -11,6 +11,7 @@ typedef struct {
   PetscBool linear; /* type linear: small strains about the placed state; else St Venant-Kirchhoff */
 } Material;
 
+typedef struct _p_Compliance *Compliance; /* compliance.h */
 typedef struct _p_Part *Part;
 struct _p_Part {
   char        *name;
@@ -33,8 +34,9 @@ struct _p_Part {
   Factor       like;       /* without values: all factors of the part share its analysis */
   PetscInt     nfactor, capacity;
   struct _PartFactor {
-    PetscReal sm, sk;
-    Factor    factor;
+    PetscReal  sm, sk;
+    Factor     factor, single; /* single: NULL until asked for */
+    Compliance compliance; /* NULL until asked for */
   }          *factors;     /* of sm M + sk K0 */
   PetscInt     nnumeric;   /* factorizations of constant operators made so far */
   Surface      surface;    /* made when first asked for */
@@ -48,6 +50,8 @@ PETSC_EXTERN PetscErrorCode PartSetUpElastic(Part part);
 PETSC_EXTERN PetscErrorCode PartCreateFactor(Part part, Factor *factor);
 /* Factor of sm M + sk K0, made once for each pair. */
 PETSC_EXTERN PetscErrorCode PartGetFactor(Part part, PetscReal sm, PetscReal sk, Factor *factor);
+/* The same in single precision, where there is such a one; else the factor itself. */
+PETSC_EXTERN PetscErrorCode PartGetFactorSingle(Part part, PetscReal sm, PetscReal sk, Factor *factor);
 PETSC_EXTERN PetscErrorCode PartGetSurface(Part part, Surface *surface);
 /* a = sm M + sk k for block values k of the part's pattern; in place allowed. */
 PETSC_EXTERN PetscErrorCode PartShift(Part part, PetscReal sm, PetscReal sk, const PetscReal *k, PetscReal *a);

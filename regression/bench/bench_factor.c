@@ -20,8 +20,8 @@ static PetscErrorCode BenchOne(const char *name, const PetscInt cells[3], PetscB
 {
   Problem          q;
   Raw              r;
-  Factor           f;
-  PetscReal        analyze, rawfactor, rawsolve = PETSC_MAX_REAL, first = PETSC_MAX_REAL, factor = PETSC_MAX_REAL, solve = PETSC_MAX_REAL, prod[4], *x[4], *y[4];
+  Factor           f, g;
+  PetscReal        analyze, rawfactor, rawsolve = PETSC_MAX_REAL, first = PETSC_MAX_REAL, factor = PETSC_MAX_REAL, solve = PETSC_MAX_REAL, single = PETSC_MAX_REAL, prod[4], *x[4], *y[4];
   const PetscReal *cx[4];
   PetscInt64       nz;
   PetscInt         n;
@@ -37,6 +37,7 @@ static PetscErrorCode BenchOne(const char *name, const PetscInt cells[3], PetscB
     TIMED(factor, PetscCall(FactorSetValues(f, q.a, NULL)));
     TIMED(rawfactor, cholmod_factorize(r.A, r.L, &r.cc));
   }
+  PetscCall(FactorCreateSingle(f, &g));
   for (PetscInt c = 0; c < 4; c++) {
     PetscCall(PetscMalloc1(n, &x[c]));
     PetscCall(PetscMalloc1(n, &y[c]));
@@ -48,6 +49,8 @@ static PetscErrorCode BenchOne(const char *name, const PetscInt cells[3], PetscB
     TIMED(rawsolve, RawSolve(&r));
     PetscCall(PetscArraycpy(y[0], x[0], n));
     TIMED(solve, PetscCall(FactorSolve(f, 1, y[0])));
+    PetscCall(PetscArraycpy(y[0], x[0], n));
+    TIMED(single, PetscCall(FactorSolve(g, 1, y[0])));
     for (PetscInt c = 0; c < 4; c++) TIMED(prod[c], PetscCall(BlockProduct_Private(&q.p, q.a, simd, 1, c + 1, cx, y)));
   }
   PetscCall(FactorGetInfo(f, &nz, NULL, NULL));
@@ -60,6 +63,7 @@ static PetscErrorCode BenchOne(const char *name, const PetscInt cells[3], PetscB
   PRINT(name, "factor", "%.4g", 1e3 * factor);
   PRINT(name, "solve_cholmod", "%.4g", 1e3 * rawsolve);
   PRINT(name, "solve", "%.4g", 1e3 * solve);
+  PRINT(name, "solve_single_precision", "%.4g", 1e3 * single);
   PRINT(name, "solve_ratio", "%.3f", solve / rawsolve);
   PRINT(name, "product", "%.4g", 1e3 * prod[0]);
   PRINT(name, "product_2", "%.4g", 1e3 * prod[1]);
@@ -69,6 +73,7 @@ static PetscErrorCode BenchOne(const char *name, const PetscInt cells[3], PetscB
     PetscCall(PetscFree(y[c]));
   }
   PetscCall(FactorDestroy(&f));
+  PetscCall(FactorDestroy(&g));
   RawDestroy(&r);
   PetscCall(ProblemDestroy(&q));
   PetscFunctionReturn(0);

@@ -182,6 +182,68 @@ static void test_mid_residual_and_lanes(void **state)
   }
 }
 
+/* Single precision: 6 digits, 12 after one refinement, in every width, one by one and by lanes */
+static void test_single(void **state)
+{
+  const PetscInt cells[2][3] = {{12, 16, 3}, {1, 1, 1}}, s = 24;
+
+  (void)state;
+  for (int m = 0; m < 2; m++) {
+    Problem    q;
+    Factor     f, g;
+    PetscReal *b, *x, *y, *r;
+    PetscInt   n;
+
+    OK(ProblemCreate(cells[m], m ? PETSC_FALSE : PETSC_TRUE, 0.1, 7, &q));
+    n = 3 * q.p.nb;
+    b = RandomArray((size_t)n * s, 9);
+    OK(PetscMalloc3(n * s, &x, n * s, &y, n, &r));
+    OK(FactorCreate(&q.p, &f));
+    OK(FactorCreateSingle(f, &g));
+    assert_null(g); /* there is nothing to copy yet */
+    OK(FactorSetValues(f, q.a, NULL));
+    OK(FactorCreateSingle(f, &g));
+    memcpy(x, b, n * sizeof(*x));
+    OK(FactorSolve(f, 1, x));
+    memcpy(y, b, n * sizeof(*y));
+    OK(FactorSolve(g, 1, y));
+    assert_true(Difference(n, y, x) < 1e-5 && Difference(n, y, x) > 1e-10);
+    OK(FactorDestroy(&f)); /* it needs its source no more */
+    for (size_t w = 0; w < PETSC_STATIC_ARRAY_LENGTH(widths); w++) {
+      const PetscReal *cy = y;
+
+      OK(FactorSetSIMD(g, widths[w]));
+      memcpy(y, b, n * sizeof(*y));
+      OK(FactorSolve(g, 1, y));
+      OK(BlockProduct(&q.p, q.a, 1, 1, &cy, &r));
+      for (PetscInt i = 0; i < n; i++) r[i] = b[i] - r[i];
+      OK(FactorSolve(g, 1, r));
+      for (PetscInt i = 0; i < n; i++) y[i] += r[i];
+      assert_true(Difference(n, y, x) < 1e-10);
+      memcpy(y, b, n * s * sizeof(*y));
+      OK(FactorSolve(g, s, y));
+      for (PetscInt l = 0; l < s; l++) {
+        PetscReal *one = r, worst = 0, size = 0;
+
+        for (PetscInt i = 0; i < n; i++) one[i] = b[i * s + l];
+        OK(FactorSolve(g, 1, one));
+        for (PetscInt i = 0; i < n; i++) {
+          worst = PetscMax(worst, PetscAbsReal(y[i * s + l] - one[i]));
+          size  = PetscMax(size, PetscAbsReal(one[i]));
+        }
+        assert_true(worst < 1e-13 * size); /* the arithmetic is in double precision */
+      }
+    }
+    OK(PetscPushErrorHandler(PetscIgnoreErrorHandler, NULL));
+    assert_int_equal(FactorSetValues(g, q.a, NULL), PETSC_ERR_ARG_WRONGSTATE);
+    OK(PetscPopErrorHandler());
+    OK(FactorDestroy(&g));
+    OK(PetscFree3(x, y, r));
+    OK(PetscFree(b));
+    OK(ProblemDestroy(&q));
+  }
+}
+
 /* A changed lane (even NaN) leaves the bits of all others; a lane has the same bits wherever it stands */
 static void test_lanes_independent(void **state)
 {
@@ -675,7 +737,7 @@ static void test_ksp(void **state)
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_small_dense),         cmocka_unit_test(test_mid_residual_and_lanes), cmocka_unit_test(test_lanes_independent),
+    cmocka_unit_test(test_small_dense),         cmocka_unit_test(test_mid_residual_and_lanes), cmocka_unit_test(test_single), cmocka_unit_test(test_lanes_independent),
     cmocka_unit_test(test_indefinite_and_back), cmocka_unit_test(test_refactor),               cmocka_unit_test(test_one_block),
     cmocka_unit_test(test_singular),            cmocka_unit_test(test_scaling),                cmocka_unit_test(test_product),
     cmocka_unit_test(test_wrong_arguments),     cmocka_unit_test(test_like),                   cmocka_unit_test(test_ksp),
