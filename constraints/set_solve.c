@@ -70,7 +70,7 @@ static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscInt *n)
 PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
 {
   ConstraintReport *report = &set->report;
-  const PetscBool   first  = report->solves ? PETSC_FALSE : PETSC_TRUE;
+  const PetscBool   first  = set->taken ? PETSC_FALSE : PETSC_TRUE;
 
   PetscFunctionBeginUser;
   SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
@@ -121,6 +121,14 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
     }
   }
   PetscCall(ConstraintSetImpulse_Private(set, set->r));
+  set->taken = PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetRestart(ConstraintSet set)
+{
+  PetscFunctionBeginUser;
+  set->taken = PETSC_FALSE;
   PetscFunctionReturn(0);
 }
 
