@@ -43,7 +43,7 @@ PETSC_EXTERN PetscErrorCode MeshCheck(Mesh mesh, const char where[]);
 PETSC_EXTERN PetscErrorCode MeshView(Mesh mesh, PetscViewer viewer);
 
 /* A way to make a mesh. The caller reads the parameters (as real numbers, then as strings) in the order of the table. */
-typedef enum { MESH_PARAM_REAL, MESH_PARAM_INT, MESH_PARAM_STRING } MeshParamKind;
+typedef enum { MESH_PARAM_REAL, MESH_PARAM_INT, MESH_PARAM_BOOL, MESH_PARAM_STRING } MeshParamKind; /* BOOL: 0 or 1, "true" or "false" by default */
 typedef struct {
   const char   *name;
   MeshParamKind kind;
@@ -64,5 +64,9 @@ PETSC_EXTERN const MeshGenerator *const MeshGenerators[];
 /* box: centred at the origin; pipe: axis along x, centred; cells along, around, through. Sides are named as side sets. */
 PETSC_EXTERN PetscErrorCode MeshCreateBox(const PetscReal size[3], const PetscInt cells[3], Mesh *mesh);
 PETSC_EXTERN PetscErrorCode MeshCreatePipe(PetscReal inner_radius, PetscReal thickness, PetscReal length, const PetscInt cells[3], Mesh *mesh);
+/* A block of a circular arch about y: `angle` degrees of it, halved by the plane x = 0. The origin is the point of the circle of `radius` in that
+   plane, thickness being half inside and half outside of it; the circle's centre is at z = -radius. Cells along the arc, the depth (y), the radius.
+   flat: straight between its two joint faces, so that n blocks make a polygon; else inner and outer faces follow the circle by cells. */
+PETSC_EXTERN PetscErrorCode MeshCreateVoussoir(PetscReal radius, PetscReal thickness, PetscReal depth, PetscReal angle, const PetscInt cells[3], PetscBool flat, Mesh *mesh);
 PETSC_EXTERN PetscErrorCode MeshReadExodus(const char file[], Mesh *mesh);
 PETSC_EXTERN PetscErrorCode MeshWriteExodus(Mesh mesh, const char file[]);
