@@ -96,7 +96,7 @@ static PetscErrorCode GridCreate_Private(const char name[], const PetscInt cells
 
 PetscErrorCode MeshCreateBox(const PetscReal size[3], const PetscInt cells[3], Mesh *mesh)
 {
-  static const char *const names[3][2] = {{"xmin", "xmax"}, {"ymin", "ymax"}, {"zmin", "zmax"}};
+  static const char *const names[3][2] = {{"x_min", "x_max"}, {"y_min", "y_max"}, {"z_min", "z_max"}};
   Grid                     g;
 
   PetscFunctionBeginUser;
@@ -133,7 +133,7 @@ static void Turn_Private(PetscInt j, PetscInt n, PetscReal *sine, PetscReal *cos
 
 PetscErrorCode MeshCreatePipe(PetscReal inner_radius, PetscReal thickness, PetscReal length, const PetscInt cells[3], Mesh *mesh)
 {
-  static const char *const names[3][2] = {{"left", "right"}, {NULL, NULL}, {"inner", "outer"}}, *const lengths[3] = {"inner_radius", "thickness", "length"};
+  static const char *const names[3][2] = {{"x_min", "x_max"}, {NULL, NULL}, {"inner", "outer"}}, *const lengths[3] = {"inner_radius", "thickness", "length"};
   const PetscReal          given[3] = {inner_radius, thickness, length};
   Grid                     g;
 

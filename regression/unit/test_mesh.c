@@ -74,18 +74,20 @@ static PetscBool Near(PetscReal a, PetscReal b)
 
 static const MeshNodeSet *NodeSet(Mesh mesh, const char name[])
 {
-  for (PetscInt i = 0; i < mesh->nnodeset; i++)
-    if (!strcmp(mesh->nodeset[i].name, name)) return &mesh->nodeset[i];
-  fail_msg("no node set %s", name);
-  return NULL;
+  const MeshNodeSet *set;
+
+  Ok(MeshFindNodeSet(mesh, name, &set));
+  if (!set) fail_msg("no node set %s", name);
+  return set;
 }
 
 static const MeshSideSet *SideSet(Mesh mesh, const char name[])
 {
-  for (PetscInt i = 0; i < mesh->nsideset; i++)
-    if (!strcmp(mesh->sideset[i].name, name)) return &mesh->sideset[i];
-  fail_msg("no side set %s", name);
-  return NULL;
+  const MeshSideSet *set;
+
+  Ok(MeshFindSideSet(mesh, name, &set));
+  if (!set) fail_msg("no side set %s", name);
+  return set;
 }
 
 /* Every node where `on` says so is in the set, once; no other is */
@@ -120,7 +122,7 @@ static PetscBool OnCylinder(const PetscReal x[3], PetscReal value, PetscInt axis
 
 static void test_box(void **state)
 {
-  static const char *const names[3][2] = {{"xmin", "xmax"}, {"ymin", "ymax"}, {"zmin", "zmax"}};
+  static const char *const names[3][2] = {{"x_min", "x_max"}, {"y_min", "y_max"}, {"z_min", "z_max"}};
   const PetscReal          length[3] = {0.3, 0.7, 1.1};
   const PetscInt           cells[3] = {3, 5, 2};
   Mesh                     mesh;
@@ -189,7 +191,7 @@ static void test_pipe(void **state)
     const PetscInt     n = around[p];
     const PetscReal    inner = 0.01, outer = 0.015, length = 0.1, polygon = 0.5 * n * PetscSinReal(2 * PETSC_PI / n), chord = 2 * n * PetscSinReal(PETSC_PI / n);
     const PetscReal    area[4] = {polygon * (outer * outer - inner * inner), polygon * (outer * outer - inner * inner), chord * inner * length, chord * outer * length};
-    const char *const  names[4] = {"left", "right", "inner", "outer"};
+    const char *const  names[4] = {"x_min", "x_max", "inner", "outer"};
     Mesh               mesh;
 
     Pipe(inner, outer - inner, length, 4, n, 2, &mesh);
@@ -200,8 +202,8 @@ static void test_pipe(void **state)
     assert_int_equal(mesh->nnodeset, 4);
     assert_int_equal(mesh->nsideset, 4);
     assert_true(PetscAbsReal(Total(mesh) / (area[0] * length) - 1) < 1e-13); /* of the polygon pipe */
-    Members(mesh, "left", OnPlane, -0.05, 0);
-    Members(mesh, "right", OnPlane, 0.05, 0);
+    Members(mesh, "x_min", OnPlane, -0.05, 0);
+    Members(mesh, "x_max", OnPlane, 0.05, 0);
     Members(mesh, "inner", OnCylinder, inner, 0);
     Members(mesh, "outer", OnCylinder, outer, 0);
     for (PetscInt s = 0; s < 4; s++) {
@@ -391,13 +393,13 @@ static void test_check(void **state)
   Refused(MeshCheck(mesh, "part 'b'"), "part 'b': the mesh has no elements");
   mesh->block->nelem = mesh->nelem = 2;
   mesh->nodeset[1].node[2] = 12;
-  Refused(MeshCheck(mesh, "part 'b'"), "part 'b': node set 'xmax' has node 13, but there are 12 nodes");
+  Refused(MeshCheck(mesh, "part 'b'"), "part 'b': node set 'x_max' has node 13, but there are 12 nodes");
   mesh->nodeset[1].node[2] = 11;
   mesh->sideset[0].elem[0] = 2;
-  Refused(MeshCheck(mesh, "part 'b'"), "part 'b': side set 'xmin' has element 3, but there are 2 elements");
+  Refused(MeshCheck(mesh, "part 'b'"), "part 'b': side set 'x_min' has element 3, but there are 2 elements");
   mesh->sideset[0].elem[0] = 0;
   mesh->sideset[0].side[0] = 6;
-  Refused(MeshCheck(mesh, "part 'b'"), "part 'b': side set 'xmin' has side 7, but elements have 6 sides");
+  Refused(MeshCheck(mesh, "part 'b'"), "part 'b': side set 'x_min' has side 7, but elements have 6 sides");
   mesh->sideset[0].side[0] = 3;
   Ok(MeshCheck(mesh, "part 'b'"));
   /* the unit of length does not matter */
@@ -443,6 +445,39 @@ static void test_generators(void **state)
   Ok(MeshDestroy(&mesh));
 }
 
+/* Sets are found by their very name; by a number only those that a file gave no name */
+static void test_find(void **state)
+{
+  static const char *const none[] = {"", "x", "x_mi", "x_minn", "X_min", "xmin", "0", "1", "side", "sideset_", "nodeset_"};
+  const MeshNodeSet       *nodes;
+  const MeshSideSet       *sides;
+  Mesh                     mesh;
+
+  (void)state;
+  Box(1, 1, 1, 2, 1, 1, &mesh);
+  for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+    Ok(MeshFindNodeSet(mesh, none[i], &nodes));
+    Ok(MeshFindSideSet(mesh, none[i], &sides));
+    assert_true(!nodes && !sides);
+  }
+  assert_ptr_equal(NodeSet(mesh, "z_max"), &mesh->nodeset[5]);
+  assert_ptr_equal(SideSet(mesh, "z_max"), &mesh->sideset[5]);
+  Ok(PetscFree(mesh->nodeset[1].name));
+  Ok(PetscStrallocpy("nodeset_12", &mesh->nodeset[1].name));
+  Ok(PetscFree(mesh->sideset[2].name));
+  Ok(PetscStrallocpy("sideset_12", &mesh->sideset[2].name));
+  assert_ptr_equal(NodeSet(mesh, "12"), &mesh->nodeset[1]);
+  assert_ptr_equal(NodeSet(mesh, "nodeset_12"), &mesh->nodeset[1]);
+  assert_ptr_equal(SideSet(mesh, "12"), &mesh->sideset[2]);
+  Ok(MeshFindSideSet(mesh, "1", &sides));
+  assert_null(sides);
+  Ok(MeshFindSideSet(mesh, "nodeset_12", &sides));
+  assert_null(sides);
+  Ok(MeshFindNodeSet(mesh, "2", &nodes));
+  assert_null(nodes);
+  Ok(MeshDestroy(&mesh));
+}
+
 static void test_view(void **state)
 {
   const char *path = UnitPath("view");
@@ -457,8 +492,8 @@ static void test_view(void **state)
   Ok(MeshView(mesh, viewer));
   Ok(PetscViewerDestroy(&viewer));
   text = (char *)UnitReadFile(path, &n);
-  assert_non_null(strstr(text, "Mesh: 18 nodes, 4 elements\n  block box: 4 hex8\n  node set xmin: 6\n"));
-  assert_non_null(strstr(text, "  side set zmax: 4\n"));
+  assert_non_null(strstr(text, "Mesh: 18 nodes, 4 elements\n  block box: 4 hex8\n  node set x_min: 6\n"));
+  assert_non_null(strstr(text, "  side set z_max: 4\n"));
   free(text);
   unlink(path);
   Ok(MeshDestroy(&mesh));
@@ -467,7 +502,7 @@ static void test_view(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_box), cmocka_unit_test(test_pipe), cmocka_unit_test(test_voussoir), cmocka_unit_test(test_parameters), cmocka_unit_test(test_check), cmocka_unit_test(test_generators), cmocka_unit_test(test_view),
+    cmocka_unit_test(test_box), cmocka_unit_test(test_pipe), cmocka_unit_test(test_voussoir), cmocka_unit_test(test_parameters), cmocka_unit_test(test_check), cmocka_unit_test(test_generators), cmocka_unit_test(test_find), cmocka_unit_test(test_view),
   };
 
   return UNIT_MAIN("mesh", tests);
