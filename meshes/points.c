@@ -16,12 +16,12 @@ struct _p_Points {
   char      **name;
   PetscInt   *components;
   /* rank 0 */
-  char      *xdmf, *h5, *base; /* base: name of h5 without its folder, as XML */
-  PetscInt   ntime, capacity; /* capacity: groups in the file */
-  PetscBool  dirty;           /* the group of the next time is not empty */
-  PetscReal  last, before; /* the last time, the one before it */
+  char      *xdmf, *h5, *base;   /* base: name of h5 without its folder, as XML */
+  PetscInt   ntime, capacity;    /* capacity: groups in the file */
+  PetscBool  dirty;              /* the group of the next time is not empty */
+  PetscReal  last, before;       /* the last time, the one before it */
   off_t      begin, end, length; /* in the text: where the last time begins, where the footer does, where the file ends */
-  char       problem[1024]; /* why the files cannot be written; told to all ranks by PointsAgree_Private */
+  char       problem[1024];      /* why the files cannot be written; told to all ranks by PointsAgree_Private */
 };
 
 /* Rank 0 must go on receiving after a failure: the first problem is kept. */
@@ -268,7 +268,6 @@ static hid_t SetCreate_Private(hid_t group, const char name[], hid_t type, int r
   return set;
 }
 
-/* A file with the first `keep` times of the present one, if any, and groups for `capacity` times: made beside, and renamed */
 static herr_t FileFill_Private(hid_t file, hid_t old, PetscInt keep, PetscInt capacity, PetscReal time[])
 {
   const hsize_t size  = (hsize_t)capacity;
@@ -291,6 +290,7 @@ static herr_t FileFill_Private(hid_t file, hid_t old, PetscInt keep, PetscInt ca
   return error;
 }
 
+/* A file with the first `keep` times of the present one, if any, and groups for `capacity` times: made beside, and renamed */
 static PetscErrorCode FileRebuild_Private(Points p, PetscInt keep, PetscInt capacity)
 {
   size_t      length;
@@ -573,6 +573,7 @@ PetscErrorCode PointsWrite(Points p, PetscReal time, PetscInt n, const PetscReal
 
     start[0] = 0;
     for (PetscMPIInt r = 0; r < p->size; r++) start[r + 1] += start[r];
+    if (PetscIsInfOrNanReal(time)) PointsProblem(p, "%s: time %g is not finite", p->xdmf, (double)time);
     if (p->ntime && !again && !(time > p->last)) PointsProblem(p, "%s: time %g comes after time %g", p->xdmf, (double)time, (double)p->last);
     (void)H5Eget_auto2(H5E_DEFAULT, &print, &data);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
