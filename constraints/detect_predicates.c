@@ -307,7 +307,7 @@ PetscErrorCode DetectorTest_Private(Detector d, const DetectWork *w, PetscInt n,
     hit->key.a = w->side[0].body->id;
     hit->key.b = w->side[1].body->id;
     hit->area  = 0;
-    hit->drop  = PETSC_FALSE;
+    hit->drop  = hit->force = PETSC_FALSE;
     for (PetscInt a = 0; a < 2; a++) hit->patch[a] = w->side[a].part->surface->facet[hit->facet[a]].patch;
     d->nhit++;
   }

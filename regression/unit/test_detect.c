@@ -496,6 +496,7 @@ static void test_units(void **state)
       PetscInt        n;
 
       SceneStart(&s);
+      Ok(DetectorSetPassDeep(s.d, PETSC_TRUE));
       s.h = 1;
       SceneBox(&s, DETECT_RIGID, f, f, f, cells, none, none);
       SceneBox(&s, t % 5 ? DETECT_RIGID : DETECT_DEFORMABLE, f * size[0], f * size[1], f * size[2], 3, none, none);
