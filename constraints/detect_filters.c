@@ -110,7 +110,7 @@ static PetscErrorCode Patches_Private(const DetectWork *w, PetscInt n, const Pet
       if (b->key.kind != a->key.kind || b->key.i != a->key.i) break;
       PetscCall(SurfacePatchesMeet(w->side[a->key.kind == CONTACT_NODE_FACET ? 1 : 0].part->surface, a->key.j, b->key.j, &meet));
       if (meet) {
-        if (b->gap > a->gap) a->drop = PETSC_TRUE;
+        if (Depth_Private(b) > Depth_Private(a)) a->drop = PETSC_TRUE;
         else b->drop = PETSC_TRUE;
       }
     }

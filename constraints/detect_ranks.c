@@ -246,6 +246,7 @@ PetscErrorCode DetectorRanksFind_Private(Detector d)
   PetscInt  n;
 
   PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < d->nown; i++) PetscCheck(d->part[d->body[i].part].number >= 0, PETSC_COMM_SELF, PETSC_ERR_ORDER, "body %" PetscInt_FMT ": DetectorSetPart() was not called for its surface", d->body[i].id);
   PetscCall(DetectorTree_Private(d, d->nown));
   Boxes_Private(d, mine);
   PetscCall(PetscMalloc1((size_t)d->size * (1 + 6 * NBOX), &all));
