@@ -31,6 +31,7 @@ PetscErrorCode DetectorDestroy(Detector *detector)
     PetscCall(PetscFree(d->part[i].tau));
     PetscCall(PetscFree(d->part[i].tributary));
     PetscCall(PetscFree(d->part[i].patch_area));
+    PetscCall(PetscFree(d->part[i].along));
   }
   PetscCall(PetscFree(d->part));
   PetscCall(PetscFree(d->body));
@@ -38,6 +39,8 @@ PetscErrorCode DetectorDestroy(Detector *detector)
   PetscCall(PetscFree(d->ref));
   PetscCall(PetscFree(d->gx));
   PetscCall(PetscFree(d->gtreebox));
+  PetscCall(PetscFree(d->now));
+  PetscCall(PetscFree(d->gnow));
   PetscCall(PetscFree(d->byid));
   PetscCall(PetscFree(d->place_of));
   PetscCall(PetscFree(d->force));
@@ -94,6 +97,22 @@ PetscErrorCode DetectorSetFromOptions(Detector d)
   PetscFunctionReturn(0);
 }
 
+static void Along_Private(Surface s, PetscInt f, PetscReal along[2])
+{
+  const SurfaceFacet *facet = &s->facet[f];
+  const PetscInt      v[3] = {facet->node[0], facet->node[1], facet->node[facet->nnode - 1]};
+  PetscReal           a[2][3], g[3], e[2], det;
+
+  for (PetscInt k = 0; k < 2; k++) {
+    DetectSubtract_Private(s->coord + 3 * v[k + 1], s->coord + 3 * v[0], a[k]);
+    e[k] = Vec3Dot(a[k], s->patch[facet->patch].dir);
+  }
+  g[0] = Vec3Dot(a[0], a[0]), g[1] = Vec3Dot(a[0], a[1]), g[2] = Vec3Dot(a[1], a[1]);
+  det      = g[0] * g[2] - g[1] * g[1];
+  along[0] = (g[2] * e[0] - g[1] * e[1]) / det;
+  along[1] = (g[0] * e[1] - g[1] * e[0]) / det;
+}
+
 PetscErrorCode DetectPartSetUp_Private(DetectPart *p, Surface s)
 {
   PetscReal area = 0;
@@ -120,6 +139,7 @@ PetscErrorCode DetectPartSetUp_Private(DetectPart *p, Surface s)
   PetscCall(PetscMalloc1(s->nnode, &p->tau));
   PetscCall(PetscCalloc1(s->nnode, &p->tributary));
   PetscCall(PetscCalloc1(s->npatch, &p->patch_area));
+  PetscCall(PetscMalloc1(2 * s->nfacet, &p->along));
   for (PetscInt v = 0; v < s->nnode; v++) {
     p->tau[v] = PETSC_INFINITY;
     for (PetscInt k = s->ring_facet_ptr[v]; k < s->ring_facet_ptr[v + 1]; k++) p->tau[v] = PetscMin(p->tau[v], s->facet[s->ring_facet[k]].tau);
@@ -152,6 +172,7 @@ PetscErrorCode DetectPartSetUp_Private(DetectPart *p, Surface s)
     p->max_tau = PetscMax(p->max_tau, facet->tau);
     p->patch_area[facet->patch] += facet->area;
     for (PetscInt k = 0; k < facet->nnode; k++) p->tributary[facet->node[k]] += facet->area / facet->nnode;
+    Along_Private(s, f, p->along + 2 * f);
   }
   p->mean_area = area / s->nfacet;
   PetscFunctionReturn(0);
@@ -209,6 +230,7 @@ PetscErrorCode DetectorAddBody(Detector d, PetscInt id, Surface surface, DetectK
   b->kind  = kind;
   b->first = d->nnode;
   b->tree  = d->ntree;
+  b->facet = d->nfacet;
   PetscCall(PetscArraycpy(b->origin, origin, 3));
   n = d->nnode + surface->nnode;
   if (n > d->mnode) {
@@ -225,6 +247,8 @@ PetscErrorCode DetectorAddBody(Detector d, PetscInt id, Surface surface, DetectK
     PetscCall(PetscRealloc((size_t)d->mtree * 6 * sizeof(PetscReal), &d->treebox));
   }
   d->ntree = n;
+  DetectGrow_Private(d->nfacet + surface->nfacet, d->mfacet, d->now);
+  for (PetscInt f = 0; f < surface->nfacet; f++) d->now[d->nfacet++].update = 0;
   d->fresh = b->placed = PETSC_TRUE;
   PetscCall(PetscMemzero(&d->place[*body], sizeof(*d->place)));
   Mat3Identity(d->place[*body].R);
@@ -469,6 +493,9 @@ static PetscErrorCode PairContacts_Private(Detector d, DetectPair *pair, PetscRe
     w.side[k].body = &d->body[pair->body[k]];
     w.side[k].part = &d->part[w.side[k].body->part];
     w.side[k].x    = DetectNodes_Private(d, w.side[k].body);
+    w.side[k].now  = DetectNow_Private(d, w.side[k].body);
+
+    w.side[k].update = d->report.nupdate;
   }
   for (PetscInt c = 0; c < 3; c++) {
     w.side[0].shift[c] = 0;

@@ -19,10 +19,17 @@ typedef struct {
   PetscReal *tau;           /* nnode: least thickness of the facets around a node */
   PetscReal *tributary;     /* nnode: share of the area of the facets around a node */
   PetscReal *patch_area;
+  PetscReal *along;         /* nfacet x 2: the patch's direction by the facet's first and last edge, both from node 0 */
   PetscReal  max_ell, max_tau, mean_area;
   PetscReal  middle[3], half[3]; /* box of the reference shape */
   PetscReal  radius;             /* of the ball about its middle that holds all nodes */
 } DetectPart;
+
+/* Mean normal of a facet, and its bilinear term along that (0 for what is plane to round-off), made when somebody asks */
+typedef struct {
+  PetscReal n[3], warp;
+  PetscInt  update; /* that it is of */
+} DetectFacetNow;
 
 /* x = at + R (X - centre), v = velocity + spin x (x - at) */
 typedef struct {
@@ -35,6 +42,7 @@ typedef struct {
   PetscBool  ghost;              /* another one's */
   PetscInt   first;              /* its nodes begin here in x, v, xref (gx) */
   PetscInt   tree;               /* its boxes of facets begin here in treebox (gtreebox) */
+  PetscInt   facet;              /* its facets begin here in now (gnow) */
   PetscReal  origin[3];
   PetscReal  low[3], high[3];    /* box now */
   PetscReal  centre[3], velocity[3], spin[3], deform; /* twist and the largest speed besides it */
@@ -95,6 +103,8 @@ typedef struct {
   const DetectBodyData *body;
   const PetscReal      *x;
   PetscReal             shift[3]; /* to A's origin */
+  DetectFacetNow       *now;
+  PetscInt              update;
 } DetectSide;
 
 typedef struct {
@@ -120,6 +130,8 @@ struct _p_Detector {
   DetectPlacement *place, *ref; /* now (of bodies that have one), and when lists were made (of own ones) */
   PetscInt        nnode, mnode, ntree, mtree, mgnode, mgtree;
   PetscReal      *x, *v, *xref, *treebox, *gx, *gtreebox;
+  PetscInt        nfacet, mfacet, mgfacet;
+  DetectFacetNow *now, *gnow;
   PetscInt        morder_body, *byid, *place_of; /* bodies by id, and where in that order each is */
   /* tree over bodies in preorder, like that of Surface */
   PetscInt        nbtree, mbtree, *border;
@@ -199,6 +211,11 @@ static inline PetscReal *DetectNodes_Private(Detector d, const DetectBodyData *b
   return (b->ghost ? d->gx : d->x) + 3 * b->first;
 }
 
+static inline DetectFacetNow *DetectNow_Private(Detector d, const DetectBodyData *b)
+{
+  return (b->ghost ? d->gnow : d->now) + b->facet;
+}
+
 static inline PetscReal *DetectBoxes_Private(Detector d, const DetectBodyData *b)
 {
   return (b->ghost ? d->gtreebox : d->treebox) + 6 * b->tree;
@@ -228,14 +245,31 @@ static inline PetscReal DetectNormalize_Private(PetscReal a[3])
   return l;
 }
 
-/* Mean unit normal of a facet now */
+/* Mean unit normal of a facet now, and its warp. A neighbour asks for the same again and again, and most facets are far from all. */
+static inline const DetectFacetNow *DetectFacet_Private(const DetectSide *s, PetscInt f)
+{
+  DetectFacetNow *now = &s->now[f];
+
+  if (now->update != s->update) {
+    const SurfaceFacet *facet = &s->part->surface->facet[f];
+    const PetscReal    *y[4] = {s->x + 3 * facet->node[0], s->x + 3 * facet->node[1], s->x + 3 * facet->node[2], s->x + 3 * facet->node[3]};
+    PetscReal           p[3], q[3], warp = 0;
+
+    DetectSubtract_Private(y[2], y[0], p);
+    DetectSubtract_Private(y[3], y[1], q);
+    Vec3Cross(p, q, now->n);
+    (void)DetectNormalize_Private(now->n);
+    for (PetscInt k = 0; k < 3 && facet->nnode == 4; k++) warp += now->n[k] * ((y[0][k] - y[1][k]) + (y[2][k] - y[3][k]));
+    warp        = PetscAbsReal(0.25 * warp);
+    now->warp   = warp < 1e-9 * facet->ell ? 0 : warp;
+    now->update = s->update;
+  }
+  return now;
+}
+
 static inline void DetectNormal_Private(const DetectSide *s, PetscInt f, PetscReal n[3])
 {
-  const PetscInt *v = s->part->surface->facet[f].node;
-  PetscReal       p[3], q[3];
+  const DetectFacetNow *now = DetectFacet_Private(s, f);
 
-  DetectSubtract_Private(s->x + 3 * v[2], s->x + 3 * v[0], p);
-  DetectSubtract_Private(s->x + 3 * v[3], s->x + 3 * v[1], q);
-  Vec3Cross(p, q, n);
-  (void)DetectNormalize_Private(n);
+  for (PetscInt d = 0; d < 3; d++) n[d] = now->n[d];
 }

@@ -50,32 +50,21 @@ static PetscReal Foot_Private(PetscInt nnode, PetscReal y[4][3], const PetscReal
   return Vec3Dot(r, n);
 }
 
-/* Component of the bilinear term along the mean normal; 0 for what is plane to round-off */
-static PetscReal Warp_Private(PetscInt nnode, PetscReal y[4][3], const PetscReal n[3], PetscReal ell)
-{
-  PetscReal c = 0;
-
-  if (nnode == 3) return 0;
-  for (PetscInt k = 0; k < 3; k++) c += n[k] * (y[0][k] - y[1][k] + y[2][k] - y[3][k]);
-  c = PetscAbsReal(0.25 * c);
-  return c < 1e-9 * ell ? 0 : c;
-}
-
-static void Corners_Private(const DetectSide *s, PetscInt f, PetscReal y[4][3], PetscReal n[3])
+static void Corners_Private(const DetectSide *s, PetscInt f, PetscReal y[4][3])
 {
   for (PetscInt k = 0; k < 4; k++) DetectNode_Private(s, s->part->surface->facet[f].node[k], y[k]);
-  DetectNormal_Private(s, f, n);
 }
 
-/* How far q is inside edge k of a facet with normal n */
-static PetscReal Inside_Private(PetscInt nnode, PetscReal y[4][3], PetscInt k, const PetscReal n[3], const PetscReal q[3])
+/* How far q is inside edge k of a facet with normal n, in units of the edge's length, the square of which is ee */
+static inline PetscReal Inside_Private(PetscInt nnode, PetscReal y[4][3], PetscInt k, const PetscReal n[3], const PetscReal q[3], PetscReal *ee)
 {
   PetscReal e[3], r[3], c[3];
 
-  DetectSubtract_Private(y[(k + 1) % nnode], y[k], e);
+  DetectSubtract_Private(y[k + 1 < nnode ? k + 1 : 0], y[k], e);
   DetectSubtract_Private(q, y[k], r);
   Vec3Cross(e, r, c);
-  return Vec3Dot(c, n) / Vec3Norm(e);
+  *ee = Vec3Dot(e, e);
+  return Vec3Dot(c, n);
 }
 
 /* Facet around node v that faces direction n most; of equal ones that of the lowest patch, so that all nodes of an edge agree */
@@ -86,11 +75,9 @@ static PetscInt Facing_Private(const DetectSide *s, PetscInt v, const PetscReal 
   PetscReal most    = 0;
 
   for (PetscInt k = surface->ring_facet_ptr[v]; k < surface->ring_facet_ptr[v + 1]; k++) {
-    const PetscInt f = surface->ring_facet[k];
-    PetscReal      m[3], c;
+    const PetscInt  f = surface->ring_facet[k];
+    const PetscReal c = Vec3Dot(DetectFacet_Private(s, f)->n, n);
 
-    DetectNormal_Private(s, f, m);
-    c = Vec3Dot(m, n);
     if (best < 0 || c > most + 1e-6 || (c > most - 1e-6 && surface->facet[f].patch < surface->facet[best].patch)) best = f, most = c;
   }
   return best;
@@ -103,21 +90,21 @@ static PetscBool NodeFacet_Private(const DetectWork *w, PetscInt a, PetscInt v, 
   const SurfaceFacet *facet = &side->part->surface->facet[f];
   Surface             s     = node->part->surface;
   const PetscReal     ell = facet->ell, m = 2 * w->hv + DETECT_MARGIN * ell, eps = DETECT_EPS * ell, depth = DetectDepth_Private(facet->tau, node->part->tau[v], 4 * w->hv + w->deep + eps, ell);
-  PetscReal           y[4][3], p[3], q[3], n[3], mean[3], d, warp, inside = PETSC_INFINITY;
+  const DetectFacetNow *now = DetectFacet_Private(side, f);
+  const PetscReal       warp = now->warp;
+  PetscReal             y[4][3], p[3], q[3], n[3], in[4], ee[4], d, inside = PETSC_INFINITY;
 
-  Corners_Private(side, f, y, mean);
   DetectNode_Private(node, v, p);
-  warp = Warp_Private(facet->nnode, y, mean, ell);
+  DetectNode_Private(side, facet->node[0], y[0]);
   DetectSubtract_Private(p, y[0], q);
-  d = Vec3Dot(q, mean);
+  d = Vec3Dot(q, now->n);
   if (d > m + 4 * warp || d < -depth - 4 * warp) return PETSC_FALSE;
-  d = Foot_Private(facet->nnode, y, mean, p, warp, n, q);
+  Corners_Private(side, f, y);
+  d = Foot_Private(facet->nnode, y, now->n, p, warp, n, q);
   if (d > m || d < -depth) return PETSC_FALSE;
   for (PetscInt k = 0; k < facet->nnode; k++) {
-    const PetscReal in = Inside_Private(facet->nnode, y, k, n, q);
-
-    if (!(in >= -Slack_Private(&side->part->surface->edge[facet->edge[k]], ell, d, depth))) return PETSC_FALSE;
-    inside = PetscMin(inside, in);
+    in[k] = Inside_Private(facet->nnode, y, k, n, q, &ee[k]);
+    if (!(in[k] >= 0) && !(in[k] * in[k] <= PetscSqr(Slack_Private(&side->part->surface->edge[facet->edge[k]], ell, d, depth)) * ee[k])) return PETSC_FALSE;
   }
   /* no neighbour may be lower by more than 2 degrees and the margin: takes off far sides of plates, reentrant nodes, wrong walls */
   for (PetscInt k = s->ring_ptr[v]; k < s->ring_ptr[v + 1]; k++) {
@@ -127,6 +114,7 @@ static PetscBool NodeFacet_Private(const DetectWork *w, PetscInt a, PetscInt v, 
     c = Vec3Dot(r, n) + m;
     if (c < 0 && c < -DETECT_TILT * Vec3Norm(r)) return PETSC_FALSE;
   }
+  for (PetscInt k = 0; k < facet->nnode; k++) inside = PetscMin(inside, in[k] / PetscSqrtReal(ee[k]));
   hit->key.kind       = a ? CONTACT_FACET_NODE : CONTACT_NODE_FACET;
   hit->key.i          = v;
   hit->key.j          = facet->patch;
@@ -214,12 +202,13 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   DetectSubtract_Private(y[1], y[0], v);
   DetectSubtract_Private(y[0], x[0], r);
   Vec3Cross(u, v, c);
-  lu = Vec3Norm(u), lv = Vec3Norm(v), cc = Vec3Norm(c);
+  dist = Vec3Dot(r, c); /* of the lines: no more than of the points, whatever the normal */
+  cc   = Vec3Dot(c, c);
+  if (dist * dist > cc * PetscSqr(PetscMax(m, depth))) return PETSC_FALSE;
+  lu = Vec3Norm(u), lv = Vec3Norm(v), cc = PetscSqrtReal(cc);
   sine = cc / (lu * lv);
   if (!(sine >= WEAK)) return PETSC_FALSE;
   weak = (PetscBool)(sine < CROSS);
-  dist = PetscAbsReal(Vec3Dot(r, c)); /* of the lines: no more than of the points, whatever the normal */
-  if (dist > cc * PetscMax(m, depth)) return PETSC_FALSE;
   if (sine >= 0.1) {
     Crossing_Private(r, u, v, c, c, s);
     if (!Between_Private(A, ea, s[0], lu, ell, 0) || !Between_Private(B, eb, s[1], lv, ell, 0)) return PETSC_FALSE;
@@ -341,7 +330,7 @@ PetscBool DetectStays_Private(const DetectWork *w, const DetectHit *hit, const P
     const DetectSide *side = &w->side[1 - a];
     Surface           s    = side->part->surface;
     PetscInt          f    = hit->feature[1 - a];
-    PetscReal         y[4][3], p[3], q[3], n[3], mean[3], d;
+    PetscReal         y[4][3], p[3], q[3], n[3], d;
 
     for (PetscInt k = 0; k < 3; k++) p[k] = hit->x[a][k] + (a ? move[k] : -move[k]);
     for (PetscInt step = 0; step < 64; step++) { /* walks over lines of the mesh */
@@ -349,11 +338,15 @@ PetscBool DetectStays_Private(const DetectWork *w, const DetectHit *hit, const P
       PetscInt            over  = -1;
       PetscReal           worst = -DETECT_FLAT * facet->ell;
 
-      Corners_Private(side, f, y, mean);
-      d = Foot_Private(facet->nnode, y, mean, p, Warp_Private(facet->nnode, y, mean, facet->ell), n, q);
+      const DetectFacetNow *now = DetectFacet_Private(side, f);
+
+      Corners_Private(side, f, y);
+      d = Foot_Private(facet->nnode, y, now->n, p, now->warp, n, q);
       for (PetscInt k = 0; k < facet->nnode; k++) {
         const SurfaceEdge *e  = &s->edge[facet->edge[k]];
-        const PetscReal    in = Inside_Private(facet->nnode, y, k, n, q);
+        PetscReal          ee, in = Inside_Private(facet->nnode, y, k, n, q, &ee);
+
+        in /= PetscSqrtReal(ee);
 
         if (e->kind == SURFACE_EDGE_FLAT && in < worst) worst = in, over = k;
         if (e->kind == SURFACE_EDGE_CONVEX && in < -DETECT_FLAT * facet->ell) return PETSC_FALSE;

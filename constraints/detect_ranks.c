@@ -467,7 +467,7 @@ static PetscErrorCode Subscribe_Private(Detector d, PetscInt nwish, const Wish w
 {
   const PetscInt nasked = asked->ptr[asked->n];
   const Wish    *a      = asked->item;
-  PetscInt       n = 0, *id, *at, nnode = 0, ntree = 0;
+  PetscInt       n = 0, *id, *at, nnode = 0, ntree = 0, nfacet = 0;
 
   PetscFunctionBeginUser;
   for (PetscInt i = d->nown; i < d->nbody; i++) {
@@ -475,11 +475,15 @@ static PetscErrorCode Subscribe_Private(Detector d, PetscInt nwish, const Wish w
 
     d->body[i].first = nnode;
     d->body[i].tree  = ntree;
+    d->body[i].facet = nfacet;
+    nfacet += s->nfacet;
     nnode += s->nnode;
     ntree += s->ntree;
   }
   DetectGrow_Private(3 * nnode, d->mgnode, d->gx);
   DetectGrow_Private(6 * ntree, d->mgtree, d->gtreebox);
+  DetectGrow_Private(nfacet, d->mgfacet, d->gnow);
+  for (PetscInt f = 0; f < nfacet; f++) d->gnow[f].update = 0;
   d->nrecv = out->n;
   d->nsend = asked->n;
   PetscCall(PetscMalloc1(d->nrecv + 1, &d->recvptr));
