@@ -32,6 +32,8 @@ PetscErrorCode DetectorDestroy(Detector *detector)
     PetscCall(PetscFree(d->part[i].tributary));
     PetscCall(PetscFree(d->part[i].patch_area));
     PetscCall(PetscFree(d->part[i].along));
+    PetscCall(PetscFree(d->part[i].edge_ell));
+    PetscCall(PetscFree(d->part[i].edge_tau));
   }
   PetscCall(PetscFree(d->part));
   PetscCall(PetscFree(d->body));
@@ -140,6 +142,14 @@ PetscErrorCode DetectPartSetUp_Private(DetectPart *p, Surface s)
   PetscCall(PetscCalloc1(s->nnode, &p->tributary));
   PetscCall(PetscCalloc1(s->npatch, &p->patch_area));
   PetscCall(PetscMalloc1(2 * s->nfacet, &p->along));
+  PetscCall(PetscMalloc1(s->nedge, &p->edge_ell));
+  PetscCall(PetscMalloc1(s->nedge, &p->edge_tau));
+  for (PetscInt e = 0; e < s->nedge; e++) {
+    const SurfaceFacet *f = &s->facet[s->edge[e].facet[0]], *g = &s->facet[s->edge[e].facet[1]];
+
+    p->edge_ell[e] = PetscMin(f->ell, g->ell);
+    p->edge_tau[e] = PetscMin(f->tau, g->tau);
+  }
   for (PetscInt v = 0; v < s->nnode; v++) {
     p->tau[v] = PETSC_INFINITY;
     for (PetscInt k = s->ring_facet_ptr[v]; k < s->ring_facet_ptr[v + 1]; k++) p->tau[v] = PetscMin(p->tau[v], s->facet[s->ring_facet[k]].tau);

@@ -17,6 +17,7 @@ typedef struct {
   PetscInt  *end;           /* nedge: bit h: the curve goes on beyond node[h] */
   PetscInt  *whole;         /* nedge x 2: ends of a straight curve, of the edge where it bends */
   PetscReal *tau;           /* nnode: least thickness of the facets around a node */
+  PetscReal *edge_ell, *edge_tau; /* nedge: the lesser of the facets at an edge */
   PetscReal *tributary;     /* nnode: share of the area of the facets around a node */
   PetscReal *patch_area;
   PetscReal *along;         /* nfacet x 2: the patch's direction by the facet's first and last edge, both from node 0 */

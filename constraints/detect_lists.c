@@ -211,7 +211,7 @@ static PetscBool NoCone_Private(const Half *A, const SurfaceEdge *a, const Petsc
   return PETSC_TRUE;
 }
 
-static void FacetBox_Private(const Half *s, const SurfaceFacet *f, PetscReal grow, PetscReal box[6])
+static void FacetBox_Private(const Half *s, const SurfaceFacet *f, PetscReal box[6])
 {
   for (PetscInt c = 0; c < 3; c++) {
     PetscReal low = s->x[3 * f->node[0] + c], high = low;
@@ -220,8 +220,8 @@ static void FacetBox_Private(const Half *s, const SurfaceFacet *f, PetscReal gro
       low  = PetscMin(low, s->x[3 * f->node[k] + c]);
       high = PetscMax(high, s->x[3 * f->node[k] + c]);
     }
-    box[c]     = low + s->shift[c] - grow;
-    box[3 + c] = high + s->shift[c] + grow;
+    box[c]     = low + s->shift[c];
+    box[3 + c] = high + s->shift[c];
   }
 }
 
@@ -240,16 +240,10 @@ static PetscErrorCode Add_Private(Detector d, PetscInt kind, PetscInt i, PetscIn
 static PetscErrorCode NodesNear_Private(Detector d, const Half *s, PetscInt p, const Half *o, PetscInt q, const PetscReal box[6], PetscReal r, PetscReal listed, PetscInt kind)
 {
   const SurfaceFacet *f = &s->part->surface->facet[p], *g = &o->part->surface->facet[q];
-  PetscReal           n[3], u[3], v[3], warp, turns;
+  PetscReal           n[3] = {0, 0, 0}, u[3], v[3], warp = -1, turns = 0;
 
   PetscFunctionBeginUser;
   if (!f->owned_nodes) PetscFunctionReturn(0);
-  DetectSubtract_Private(o->x + 3 * g->node[2], o->x + 3 * g->node[0], u);
-  DetectSubtract_Private(o->x + 3 * g->node[3], o->x + 3 * g->node[1], v);
-  Vec3Cross(u, v, n);
-  turns = Turns_Private(u, v, DetectNormalize_Private(n), o->reach, o->reach);
-  for (PetscInt c = 0; c < 3; c++) u[c] = g->nnode == 4 ? o->x[3 * g->node[0] + c] - o->x[3 * g->node[1] + c] + o->x[3 * g->node[2] + c] - o->x[3 * g->node[3] + c] : 0;
-  warp = PetscAbsReal(Vec3Dot(u, n));
   for (PetscInt k = 0; k < f->nnode; k++) {
     const PetscInt  w = f->node[k];
     const PetscReal rf = r + 2 * DetectDepth_Private(g->tau, s->part->tau[w], listed, g->ell);
@@ -262,7 +256,16 @@ static PetscErrorCode NodesNear_Private(Detector d, const Half *s, PetscInt p, c
       y[c] = x[c] - (o->x[3 * g->node[0] + c] + o->shift[c]);
       if (x[c] < box[c] - rf || x[c] > box[3 + c] + rf) near = PETSC_FALSE;
     }
-    if (!near || PetscAbsReal(Vec3Dot(y, n)) > rf + warp || Behind_Private(s, w, n, turns, r)) continue;
+    if (!near) continue;
+    if (warp < 0) { /* few get here */
+      DetectSubtract_Private(o->x + 3 * g->node[2], o->x + 3 * g->node[0], u);
+      DetectSubtract_Private(o->x + 3 * g->node[3], o->x + 3 * g->node[1], v);
+      Vec3Cross(u, v, n);
+      turns = Turns_Private(u, v, DetectNormalize_Private(n), o->reach, o->reach);
+      for (PetscInt c = 0; c < 3; c++) u[c] = g->nnode == 4 ? o->x[3 * g->node[0] + c] - o->x[3 * g->node[1] + c] + o->x[3 * g->node[2] + c] - o->x[3 * g->node[3] + c] : 0;
+      warp = PetscAbsReal(Vec3Dot(u, n));
+    }
+    if (PetscAbsReal(Vec3Dot(y, n)) > rf + warp || Behind_Private(s, w, n, turns, r)) continue;
     PetscCall(Add_Private(d, kind, kind == CONTACT_NODE_FACET ? w : q, kind == CONTACT_NODE_FACET ? q : w));
   }
   PetscFunctionReturn(0);
@@ -277,7 +280,7 @@ static PetscErrorCode EdgesNear_Private(Detector d, const Half *A, PetscInt p, c
   for (PetscInt i = 0; i < f->nnode; i++) {
     const SurfaceEdge *a = &A->part->surface->edge[f->edge[i]];
     const PetscReal   *x = A->x + 3 * a->node[0], *y = A->x + 3 * a->node[1];
-    const PetscReal    ta = PetscMin(A->part->surface->facet[a->facet[0]].tau, A->part->surface->facet[a->facet[1]].tau);
+    const PetscReal    ta = A->part->edge_tau[f->edge[i]];
 
     if (!(f->owned_edges >> i & 1)) continue;
     for (PetscInt j = 0; j < g->nnode; j++) {
@@ -287,7 +290,7 @@ static PetscErrorCode EdgesNear_Private(Detector d, const Half *A, PetscInt p, c
       PetscBool          near = PETSC_TRUE;
 
       if (!(g->owned_edges >> j & 1)) continue;
-      rf = r + 2 * DetectDepth_Private(ta, PetscMin(B->part->surface->facet[b->facet[0]].tau, B->part->surface->facet[b->facet[1]].tau), listed, PetscMin(f->ell, g->ell));
+      rf = r + 2 * DetectDepth_Private(ta, B->part->edge_tau[g->edge[j]], listed, PetscMin(f->ell, g->ell));
       for (PetscInt k = 0; k < 3; k++) {
         const PetscReal s = B->shift[k] - A->shift[k];
 
@@ -329,6 +332,7 @@ static PetscErrorCode PairList_Private(Detector d, DetectPair *pair)
   const Half            A = {pa, DetectNodes_Private(d, a), DetectBoxes_Private(d, a), ra, {0, 0, 0}};
   Half                  B = {pb, DetectNodes_Private(d, b), DetectBoxes_Private(d, b), rb, {0, 0, 0}};
   PetscInt              stack[STACK][2], top = 1;
+  PetscReal             gbox[2][6]; /* of a leaf's facets */
 
   PetscFunctionBeginUser;
   for (PetscInt c = 0; c < 3; c++) B.shift[c] = b->origin[c] - a->origin[c];
@@ -353,19 +357,18 @@ static PetscErrorCode PairList_Private(Detector d, DetectPair *pair)
       stack[top][0] = i, stack[top++][1] = j + 1;
       continue;
     }
+    for (PetscInt l = 0; l < t->count; l++) FacetBox_Private(&B, &pb->surface->facet[pb->surface->tree_facet[t->first + l]], gbox[l]);
     for (PetscInt k = s->first; k < s->first + s->count; k++) {
       const PetscInt f = pa->surface->tree_facet[k];
       PetscReal      fbox[6], grown[6];
 
-      FacetBox_Private(&A, &pa->surface->facet[f], 0, fbox);
+      FacetBox_Private(&A, &pa->surface->facet[f], fbox);
       for (PetscInt c = 0; c < 3; c++) grown[c] = fbox[c] - rmax, grown[3 + c] = fbox[3 + c] + rmax;
-      for (PetscInt l = t->first; l < t->first + t->count; l++) {
-        const PetscInt g = pb->surface->tree_facet[l];
-        PetscReal      gbox[6];
+      for (PetscInt l = 0; l < t->count; l++) {
+        const PetscInt g = pb->surface->tree_facet[t->first + l];
 
-        FacetBox_Private(&B, &pb->surface->facet[g], 0, gbox);
-        if (DetectApart_Private(grown, gbox)) continue;
-        PetscCall(NodesNear_Private(d, &A, f, &B, g, gbox, r, pair->listed, CONTACT_NODE_FACET));
+        if (DetectApart_Private(grown, gbox[l])) continue;
+        PetscCall(NodesNear_Private(d, &A, f, &B, g, gbox[l], r, pair->listed, CONTACT_NODE_FACET));
         PetscCall(NodesNear_Private(d, &B, g, &A, f, fbox, r, pair->listed, CONTACT_FACET_NODE));
         PetscCall(EdgesNear_Private(d, &A, f, &B, g, r, pair->listed));
       }

@@ -137,23 +137,16 @@ static PetscBool NodeFacet_Private(const DetectWork *w, PetscInt a, PetscInt v, 
   return PETSC_TRUE;
 }
 
-/* Normals of the facets at edge e, in t the directions from the edge into them; unit edge u */
-static void EdgeFrame_Private(const DetectSide *s, const SurfaceEdge *e, const PetscReal u[3], PetscReal n[2][3], PetscReal t[2][3])
-{
-  for (PetscInt h = 0; h < 2; h++) {
-    DetectNormal_Private(s, e->facet[h], n[h]);
-    Vec3Cross(n[h], u, t[h]);
-    if (h)
-      for (PetscInt k = 0; k < 3; k++) t[h][k] = -t[h][k];
-  }
-}
-
-/* Is n (sign -1: -n) in the normal cone of a convex edge, within 2 degrees and what the margin makes visible of the next facet? A point at some
+/* Is n (sign -1: -n) in the normal cone of a convex edge with unit direction u and facets with normals f, within 2 degrees and what the margin makes visible of the next facet? A point at some
    depth is not to be outside a facet for that: `most` bounds the tolerance. */
-static PetscBool InCone_Private(const DetectSide *s, const SurfaceEdge *e, PetscReal length, PetscReal sign, const PetscReal n[3], PetscReal t[2][3], PetscReal more, PetscReal m, PetscReal most)
+static PetscBool InCone_Private(const DetectSide *s, const SurfaceEdge *e, const PetscReal u[3], PetscReal length, PetscReal sign, const PetscReal n[3], const PetscReal *const f[2], PetscReal more, PetscReal m, PetscReal most)
 {
-  for (PetscInt h = 0; h < 2; h++)
-    if (sign * Vec3Dot(n, t[h]) > PetscMin(most, DETECT_TILT + more + m * length / s->part->surface->facet[e->facet[h]].area)) return PETSC_FALSE;
+  for (PetscInt h = 0; h < 2; h++, sign = -sign) {
+    PetscReal t[3]; /* into the first facet, out of the other */
+
+    Vec3Cross(f[h], u, t);
+    if (sign * Vec3Dot(n, t) > PetscMin(most, DETECT_TILT + more + m * length / s->part->surface->facet[e->facet[h]].area)) return PETSC_FALSE;
+  }
   return PETSC_TRUE;
 }
 
@@ -188,10 +181,10 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   const DetectSide  *A = &w->side[0], *B = &w->side[1];
   Surface            sa = A->part->surface, sb = B->part->surface;
   const SurfaceEdge *a = &sa->edge[ea], *b = &sb->edge[eb];
-  const SurfaceFacet *fa[2] = {&sa->facet[a->facet[0]], &sa->facet[a->facet[1]]}, *fb[2] = {&sb->facet[b->facet[0]], &sb->facet[b->facet[1]]};
-  const PetscReal    ell = PetscMin(PetscMin(fa[0]->ell, fa[1]->ell), PetscMin(fb[0]->ell, fb[1]->ell)), eps = DETECT_EPS * ell, m = 2 * w->hv + DETECT_MARGIN * ell;
-  const PetscReal    depth = DetectDepth_Private(PetscMin(fa[0]->tau, fa[1]->tau), PetscMin(fb[0]->tau, fb[1]->tau), 4 * w->hv + w->deep + eps, ell);
-  PetscReal          x[2][3], y[2][3], u[3], v[3], r[3], c[3], n[3], na[2][3], nb[2][3], ta[2][3], tb[2][3], s[2], lu, lv, cc, dist, sine, ca, cb, more = 0, gap, most;
+  const PetscReal    ell = PetscMin(A->part->edge_ell[ea], B->part->edge_ell[eb]), eps = DETECT_EPS * ell, m = 2 * w->hv + DETECT_MARGIN * ell;
+  const PetscReal    depth = DetectDepth_Private(A->part->edge_tau[ea], B->part->edge_tau[eb], 4 * w->hv + w->deep + eps, ell);
+  PetscReal          x[2][3], y[2][3], u[3], v[3], r[3], c[3], n[3], s[2], lu, lv, cc, dist, sine, ca, cb, more = 0, gap, most;
+  const PetscReal   *na[2], *nb[2];
   PetscBool          weak;
 
   for (PetscInt h = 0; h < 2; h++) {
@@ -214,12 +207,13 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
     if (!Between_Private(A, ea, s[0], lu, ell, 0) || !Between_Private(B, eb, s[1], lv, ell, 0)) return PETSC_FALSE;
   }
   for (PetscInt k = 0; k < 3; k++) u[k] /= lu, v[k] /= lv, n[k] = c[k] / cc, c[k] /= lu * lv;
-  EdgeFrame_Private(A, a, u, na, ta);
-  EdgeFrame_Private(B, b, v, nb, tb);
+  for (PetscInt h = 0; h < 2; h++) {
+    na[h] = DetectFacet_Private(A, a->facet[h])->n;
+    nb[h] = DetectFacet_Private(B, b->facet[h])->n;
+  }
   if (sine < 0.1) { /* the product says little about the normal; two faces that are almost parallel say more, of several the way out */
     PetscReal best = -PETSC_INFINITY, o[3], at[2];
 
-    Crossing_Private(r, u, v, c, n, s);
     for (PetscInt i = 0; i < 2; i++)
       for (PetscInt j = 0; j < 2; j++) {
         if (Vec3Dot(na[i], nb[j]) > -0.99452) continue; /* cos 6 degrees */
@@ -235,6 +229,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
         for (PetscInt k = 0; k < 3; k++) n[k] = o[k];
         s[0] = at[0], s[1] = at[1];
       }
+    if (more == 0) Crossing_Private(r, u, v, c, n, s);
     s[0] /= lu, s[1] /= lv;
     if (!Between_Private(A, ea, s[0], lu, ell, 0) || !Between_Private(B, eb, s[1], lv, ell, 0)) return PETSC_FALSE;
   }
@@ -256,7 +251,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   gap = Vec3Dot(n, r);
   if (gap > m || gap < -depth) return PETSC_FALSE;
   most = gap < 0 ? (OUTSIDE * eps + m) / -gap : PETSC_INFINITY;
-  if (!InCone_Private(A, a, lu, 1, n, ta, more, m, most) || !InCone_Private(B, b, lv, -1, n, tb, more, m, most)) return PETSC_FALSE;
+  if (!InCone_Private(A, a, u, lu, 1, n, na, more, m, most) || !InCone_Private(B, b, v, lv, -1, n, nb, more, m, most)) return PETSC_FALSE;
   hit->key.kind   = CONTACT_EDGE_EDGE;
   hit->key.i      = Curve_Private(sa, ea);
   hit->key.j      = Curve_Private(sb, eb);
@@ -267,8 +262,8 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   /* patches as Facing_Private() would take them */
   ca = Vec3Dot(n, na[1]) - Vec3Dot(n, na[0]);
   cb = Vec3Dot(n, nb[0]) - Vec3Dot(n, nb[1]);
-  if (ca > 1e-6 || (ca > -1e-6 && fa[1]->patch < fa[0]->patch)) hit->facet[0] = a->facet[1];
-  if (cb > 1e-6 || (cb > -1e-6 && fb[1]->patch < fb[0]->patch)) hit->facet[1] = b->facet[1];
+  if (ca > 1e-6 || (ca > -1e-6 && sa->facet[a->facet[1]].patch < sa->facet[a->facet[0]].patch)) hit->facet[0] = a->facet[1];
+  if (cb > 1e-6 || (cb > -1e-6 && sb->facet[b->facet[1]].patch < sb->facet[b->facet[0]].patch)) hit->facet[1] = b->facet[1];
   hit->gap    = gap;
   hit->weak   = weak;
   hit->eps    = eps;
