@@ -24,6 +24,7 @@ PetscErrorCode ConstraintSetCreate(Model model, ConstraintSet *set)
     PetscInt              at;
 
     PetscCall(PartGetSurface(body->part, &surface));
+    PetscCall(DetectorSetPart(s->detector, surface, body->part->number, body->part->mesh));
     PetscCall(DetectorAddBody(s->detector, body->id, surface, !ops->placement ? DETECT_DEFORMABLE : ops->size ? DETECT_RIGID : DETECT_OBSTACLE, body->origin, &at));
   }
   PetscFunctionReturn(0);
@@ -58,6 +59,7 @@ PetscErrorCode ConstraintSetDestroy(ConstraintSet *set)
   PetscCall(PetscFree(s->u));
   PetscCall(PetscFree(s->laws_of));
   PetscCall(PetscFree(s->memory));
+  PetscCall(PetscFree(s->forced));
   PetscCall(PetscFree(s->points));
   PetscCall(PetscFree(s->frames));
   PetscCall(PetscFree(s->values));
@@ -100,6 +102,16 @@ PetscErrorCode ConstraintSetSetFromOptions(ConstraintSet set)
   PetscFunctionReturn(0);
 }
 
+static const ContactLaw *ConstraintSetLawOf_Private(ConstraintSet set, PetscInt a, PetscInt b)
+{
+  return set->ngroup ? &set->laws[set->group[a] * set->ngroup + set->group[b]] : &set->law;
+}
+
+static PetscBool ConstraintSetTouch_Private(void *ctx, PetscInt a, PetscInt b)
+{
+  return ConstraintSetLawOf_Private((ConstraintSet)ctx, a, b)->exclude ? PETSC_FALSE : PETSC_TRUE;
+}
+
 PetscErrorCode ConstraintSetSetLaws(ConstraintSet set, PetscInt ngroup, const PetscInt group[], const ContactLaw law[])
 {
   PetscFunctionBeginUser;
@@ -110,6 +122,7 @@ PetscErrorCode ConstraintSetSetLaws(ConstraintSet set, PetscInt ngroup, const Pe
   PetscCall(PetscMalloc1(ngroup * ngroup, &set->laws));
   PetscCall(PetscArraycpy(set->group, group, set->model->nglobal));
   PetscCall(PetscArraycpy(set->laws, law, ngroup * ngroup));
+  PetscCall(DetectorSetFilter(set->detector, ConstraintSetTouch_Private, set));
   PetscFunctionReturn(0);
 }
 
@@ -118,11 +131,6 @@ PetscErrorCode ConstraintSetGetLaw(ConstraintSet set, ContactLaw *law)
   PetscFunctionBeginUser;
   *law = set->law;
   PetscFunctionReturn(0);
-}
-
-static const ContactLaw *ConstraintSetLawOf_Private(ConstraintSet set, PetscInt a, PetscInt b)
-{
-  return set->ngroup ? &set->laws[set->group[a] * set->ngroup + set->group[b]] : &set->law;
 }
 
 /* Where bodies are at the half step */
@@ -195,14 +203,14 @@ static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *
     Constraint             *row = &set->row[set->n];
     PetscInt                here;
 
-    if (law->exclude) continue;
     old = ConstraintSetRecall_Private(set, c, &at);
     if (set->signorini == SIGNORINI_VELOCITY && c->gap > (old && (old->flags & CONSTRAINT_OPEN) ? 1e-5 : 1e-9) * c->ell) continue;
     set->n++;
     row->key     = c->key;
     row->id[0]   = c->key.a;
     row->id[1]   = c->key.b;
-    row->rank[0] = row->rank[1] = set->rank;
+    row->rank[0] = c->rank[0];
+    row->rank[1] = c->rank[1];
     here         = row->rank[0] == set->rank ? 0 : 1;
     for (PetscInt k = 0; k < 3; k++) {
       row->frame[k]     = c->normal[k];
@@ -263,8 +271,15 @@ PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscB
 
 PetscErrorCode ConstraintSetForget(ConstraintSet set)
 {
+  PetscInt   n, *a, *b;
+  PetscReal *depth;
+
   PetscFunctionBeginUser;
-  PetscCall(DetectorForget(set->detector));
+  PetscCall(DetectorGetDepths(set->detector, &n, &a, &b, &depth));
+  PetscCall(DetectorSetDepths(set->detector, n, a, b, depth));
+  PetscCall(PetscFree(a));
+  PetscCall(PetscFree(b));
+  PetscCall(PetscFree(depth));
   PetscFunctionReturn(0);
 }
 

@@ -172,12 +172,16 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
 {
   Model     model = set->model;
   PetscReal work  = 0;
-  PetscInt  state[3] = {0, 0, 0};
+  PetscInt  state[3] = {0, 0, 0}, nforced = 0;
 
   PetscFunctionBeginUser;
   SetGrow_Private(set->n, set->mmemory, set->memory);
+  SetGrow_Private(set->n, set->mforced, set->forced);
   set->nmemory = set->n;
-  if (!set->report.n) PetscFunctionReturn(0);
+  if (!set->report.n) {
+    PetscCall(DetectorSetForce(set->detector, 0, NULL));
+    PetscFunctionReturn(0);
+  }
   SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
   SetGrow_Private(6 * set->n, set->mside, set->side);
   for (PetscInt s = 0; s < 2 * set->n; s++) PetscCall(PetscArraycpy(set->side + 3 * s, set->row[s / 2].R, 3));
@@ -202,6 +206,7 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
     ConstraintMemory *m   = &set->memory[i];
 
     state[ConstraintState_Private(row)]++;
+    if (row->R[0] > 0) set->forced[nforced++] = row->key;
     m->key   = row->key;
     m->flags = row->flags;
     if ((row->flags & CONSTRAINT_GLUED) && row->R[0] + row->law.cohesion <= 1e-9 * row->law.cohesion) m->flags &= ~CONSTRAINT_GLUED; /* it bore no more */
@@ -210,6 +215,7 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
       m->R[k]      = row->R[k] / stage->h;
     }
   }
+  PetscCall(DetectorSetForce(set->detector, nforced, set->forced));
   if (set->size > 1) {
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, state, 3, MPIU_INT, MPI_SUM, set->comm));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &work, 1, MPIU_REAL, MPIU_SUM, set->comm));
