@@ -250,7 +250,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   DetectSubtract_Private(hit->x[1], hit->x[0], r);
   gap = Vec3Dot(n, r);
   if (gap > m || gap < -depth) return PETSC_FALSE;
-  most = gap < 0 ? (OUTSIDE * eps + m) / -gap : PETSC_INFINITY;
+  most = gap < 0 ? OUTSIDE * eps / -gap : PETSC_INFINITY;
   if (!InCone_Private(A, a, u, lu, 1, n, na, more, m, most) || !InCone_Private(B, b, v, lv, -1, n, nb, more, m, most)) return PETSC_FALSE;
   hit->key.kind   = CONTACT_EDGE_EDGE;
   hit->key.i      = Curve_Private(sa, ea);
