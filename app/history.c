@@ -111,7 +111,7 @@ static PetscErrorCode HistoryProbes_Private(History history, PetscReal t)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode HistoryWrite(History history, PetscReal t, const PetscReal energy[ENERGY_COUNT])
+PetscErrorCode HistoryWrite(History history, PetscReal t, const PetscReal energy[ENERGY_COUNT], const ConstraintReport *contact)
 {
   const Probes *probes = history->probes;
   PetscMPIInt   rank;
@@ -127,7 +127,7 @@ PetscErrorCode HistoryWrite(History history, PetscReal t, const PetscReal energy
 
     fprintf(f, "%.*g", digits, (double)t);
     for (PetscInt i = 0; i < ENERGY_COUNT; i++) fprintf(f, ",%.*g", digits, (double)energy[i]);
-    fprintf(f, ",0,0,0"); /* contacts, iterations and penetration: bodies do not touch yet */
+    fprintf(f, ",%d,%d,%.*g", (int)contact->n, (int)contact->iterations, digits, (double)contact->penetration);
     for (PetscInt i = 0; i < NPROBE * probes->n; i++) fprintf(f, ",%.*g", digits, (double)history->value[i]);
     fprintf(f, "\n");
     fflush(f);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* numbers of the run that a checkpoint carries beside the bodies' records */
-enum { EXTRA_START, EXTRA_LARGEST, EXTRA_DRIFT, EXTRA_BALANCED, EXTRA_ITERATIONS, EXTRA_COUNT };
+enum { EXTRA_START, EXTRA_LARGEST, EXTRA_DRIFT, EXTRA_BALANCED, EXTRA_ITERATIONS, EXTRA_CONTACTS, EXTRA_CONTACTS_MOST, EXTRA_SNES, EXTRA_SNES_MOST, EXTRA_SOLVES, EXTRA_HALVED, EXTRA_MERIT, EXTRA_FAILED, EXTRA_PENETRATION, EXTRA_GAINS, EXTRA_GAIN, EXTRA_COUNT };
 
 typedef struct {
   MPI_Comm          comm;
@@ -24,9 +24,10 @@ typedef struct {
   const char       *checkpoint, *summary;
   PetscReal         t0, h, interval, guard, max_wall, began;
   PetscInt          every, checkpoint_every, first, first_iterations, last_checkpoint;
-  PetscReal         extra[EXTRA_COUNT]; /* total at the start; largest energy; largest change of the total; step of the last balance; iterations */
+  PetscReal         extra[EXTRA_COUNT]; /* total at the start; largest energy; largest change of the total; step of the last balance; iterations; of the rows: see RunContacts_Private() */
   PetscReal        *start;              /* of each body here: its total at the start */
   PetscReal         energy[ENERGY_COUNT];
+  ConstraintReport  contact;            /* of the last step */
   PetscReal         noise; /* an energy that round-off alone may make of bodies at rest */
   PetscBool         progress, terminal, interrupted;
   PetscReal         shown;
@@ -50,7 +51,7 @@ static void                  SignalHandler(int signal)
 
 static PetscReal BodyTotal_Private(const PetscReal *ledger)
 {
-  return ledger[LEDGER_KINETIC] + ledger[LEDGER_INTERNAL] - ledger[LEDGER_EXTERNAL] - ledger[LEDGER_DAMPING];
+  return ledger[LEDGER_KINETIC] + ledger[LEDGER_INTERNAL] - ledger[LEDGER_EXTERNAL] - ledger[LEDGER_DAMPING] - ledger[LEDGER_CONTACT] - ledger[LEDGER_FRICTION] - ledger[LEDGER_CONSTRAINT];
 }
 
 /* Output times are whole multiples of the interval, every step without one. */
@@ -105,11 +106,7 @@ static PetscErrorCode RunBalance_Private(Run *run, PetscInt step, PetscReal t, P
 
   PetscFunctionBeginUser;
   PetscCall(ModelLedger(run->model, sum));
-  PetscCall(PetscArrayzero(run->energy, ENERGY_COUNT));
-  run->energy[ENERGY_KINETIC]  = sum[LEDGER_KINETIC];
-  run->energy[ENERGY_INTERNAL] = sum[LEDGER_INTERNAL];
-  run->energy[ENERGY_EXTERNAL] = sum[LEDGER_EXTERNAL];
-  run->energy[ENERGY_DAMPING]  = sum[LEDGER_DAMPING];
+  for (PetscInt k = 0; k < LEDGER_SIZE; k++) run->energy[k] = sum[k];
   run->energy[ENERGY_TOTAL]    = BodyTotal_Private(sum);
   run->extra[EXTRA_BALANCED]   = step;
   if (begin) run->extra[EXTRA_START] = run->energy[ENERGY_TOTAL];
@@ -176,7 +173,7 @@ static PetscErrorCode RunOutput_Private(Run *run, PetscReal t)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscLogEventBegin(run->stepper.event[EVENT_OUTPUT], 0, 0, 0, 0));
-  if (run->history) PetscCall(HistoryWrite(run->history, t, run->energy));
+  if (run->history) PetscCall(HistoryWrite(run->history, t, run->energy, &run->contact));
   if (run->results) {
     PetscCall(ModelOpen(run->model));
     PetscCall(ResultsWrite(run->results, t, RunBodyFields_Private, run));
@@ -226,6 +223,7 @@ static PetscErrorCode RunCheckpoint_Private(Run *run, PetscInt step, PetscReal t
   PetscCall(CheckpointWrite(run->comm, run->checkpoint, &head, EXTRA_COUNT, run->extra, run->model->nbody, id, length, data));
   PetscCall(PetscFree2(id, length));
   PetscCall(PetscFree(data));
+  if (run->stepper.constraints) PetscCall(ConstraintSetForget(run->stepper.constraints));
   PetscCall(ModelForget(run->model)); /* so that a restarted run does the very same */
   run->last_checkpoint = step;
   PetscFunctionReturn(0);
@@ -292,9 +290,32 @@ static PetscErrorCode RunProgress_Private(Run *run, PetscInt step, PetscReal t, 
   done     = (t - run->t0 - run->first * run->h) / (max_time - run->t0 - run->first * run->h);
   FormatSeconds_Private(now - run->began, elapsed);
   FormatSeconds_Private(done > 0 ? (now - run->began) * (1 / done - 1) : 0, remaining);
-  printf("%sstep %d  time %g of %g  contacts 0  iterations %g  elapsed %s  remaining %s%s", run->terminal ? "\r\033[K" : "", (int)step, (double)t, (double)max_time,
+  printf("%sstep %d  time %g of %g  contacts %d  iterations %g  elapsed %s  remaining %s%s", run->terminal ? "\r\033[K" : "", (int)step, (double)t, (double)max_time, (int)run->contact.n,
          step > run->first ? (double)(run->stepper.iterations - run->first_iterations) / (step - run->first) : 0., elapsed, remaining, run->terminal && !last ? "" : "\n");
   fflush(stdout);
+  PetscFunctionReturn(0);
+}
+
+/* Sums and extremes of what the rows of the last step report */
+static PetscErrorCode RunContacts_Private(Run *run)
+{
+  PetscReal *e = run->extra;
+
+  PetscFunctionBeginUser;
+  PetscCall(ConstraintSetGetReport(run->stepper.constraints, &run->contact));
+  e[EXTRA_CONTACTS] += run->contact.n;
+  e[EXTRA_CONTACTS_MOST] = PetscMax(e[EXTRA_CONTACTS_MOST], run->contact.n);
+  e[EXTRA_SNES] += run->contact.iterations;
+  e[EXTRA_SNES_MOST] = PetscMax(e[EXTRA_SNES_MOST], run->contact.iterations);
+  e[EXTRA_SOLVES] += run->contact.solves;
+  e[EXTRA_HALVED] += run->contact.halved;
+  e[EXTRA_MERIT] = PetscMax(e[EXTRA_MERIT], run->contact.merit);
+  e[EXTRA_FAILED] += run->contact.reason < 0 ? 1 : 0;
+  e[EXTRA_PENETRATION] = PetscMax(e[EXTRA_PENETRATION], run->contact.penetration);
+  if (run->contact.work > 0) {
+    e[EXTRA_GAINS]++;
+    e[EXTRA_GAIN] = PetscMax(e[EXTRA_GAIN], run->contact.work);
+  }
   PetscFunctionReturn(0);
 }
 
@@ -313,6 +334,7 @@ static PetscErrorCode RunAccept_Private(TS ts)
   PetscCall(TSGetStepNumber(ts, &step));
   PetscCall(TSGetTime(ts, &t));
   PetscCall(RunIsLast_Private(run, step, t, &last));
+  if (run->stepper.constraints) PetscCall(RunContacts_Private(run));
   {
     const PetscBool output = RunIsOutput_Private(run, t) || last ? PETSC_TRUE : PETSC_FALSE;
 
@@ -371,15 +393,19 @@ static PetscErrorCode RunSummary_Private(Run *run)
   PetscCall(SummaryAddInt(s, "constant factorizations", counts[0]));
   PetscCall(SummaryAddInt(s, "indefinite operators", counts[1]));
   PetscCall(SummaryAddInt(s, "steps factored after correction", counts[3]));
-  PetscCall(SummaryAddReal(s, "contacts mean", 0));
-  PetscCall(SummaryAddInt(s, "contacts max", 0));
-  PetscCall(SummaryAddReal(s, "SNES iterations mean", 0));
-  PetscCall(SummaryAddInt(s, "SNES iterations max", 0));
+  PetscCall(SummaryAddReal(s, "contacts mean", step ? run->extra[EXTRA_CONTACTS] / step : 0));
+  PetscCall(SummaryAddInt(s, "contacts max", (PetscInt)run->extra[EXTRA_CONTACTS_MOST]));
+  PetscCall(SummaryAddReal(s, "SNES iterations mean", step ? run->extra[EXTRA_SNES] / step : 0));
+  PetscCall(SummaryAddInt(s, "SNES iterations max", (PetscInt)run->extra[EXTRA_SNES_MOST]));
+  PetscCall(SummaryAddReal(s, "dual solves mean", step ? run->extra[EXTRA_SOLVES] / step : 0));
+  PetscCall(SummaryAddInt(s, "rows with half theta", (PetscInt)run->extra[EXTRA_HALVED]));
   PetscCall(SummaryAddReal(s, "step iterations mean", steps ? (PetscReal)(run->stepper.iterations - run->first_iterations) / steps : 0));
-  PetscCall(SummaryAddReal(s, "worst final merit", 0));
-  PetscCall(SummaryAddInt(s, "steps not converged", 0));
+  PetscCall(SummaryAddReal(s, "worst final merit", run->extra[EXTRA_MERIT]));
+  PetscCall(SummaryAddInt(s, "steps not converged", (PetscInt)run->extra[EXTRA_FAILED]));
+  PetscCall(SummaryAddInt(s, "steps with work of contact above zero", (PetscInt)run->extra[EXTRA_GAINS]));
+  PetscCall(SummaryAddReal(s, "largest of these works", run->extra[EXTRA_GAIN]));
   PetscCall(SummaryAddReal(s, "energy drift", PetscMax(run->extra[EXTRA_LARGEST], run->noise) > 0 ? run->extra[EXTRA_DRIFT] / PetscMax(run->extra[EXTRA_LARGEST], run->noise) : 0));
-  PetscCall(SummaryAddReal(s, "largest penetration", 0));
+  PetscCall(SummaryAddReal(s, "largest penetration", run->extra[EXTRA_PENETRATION]));
   PetscCall(SummaryAddReal(s, "wall time", wall));
   PetscCall(SummaryAddReal(s, "time per step", steps ? wall / steps : 0));
   for (PetscInt i = 0; i < EVENT_COUNT; i++) {
@@ -460,12 +486,12 @@ static PetscErrorCode RunTrySolver_Private(Model model)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes)
+PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes, Pairs pairs)
 {
   Run         run = {.comm = comm, .model = model, .probes = probes};
   const char *history, *exodus, *restart, *scheme;
   PetscInt    digits;
-  PetscBool   check;
+  PetscBool   check, enabled;
   PetscReal   t, max_time;
   void (*old[3])(int);
   const int   signals[3] = {SIGINT, SIGTERM, SIGUSR1};
@@ -500,6 +526,12 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(SettingsGetString(settings, "ts_type", TSZHANGSKEEL, &scheme, NULL));
   Require("ts_type", !strcmp(scheme, TSZHANGSKEEL), "'%s' cannot integrate bodies; take " TSZHANGSKEEL, scheme);
   run.stepper.model  = model;
+  PetscCall(SettingsGetBool(settings, "contact_enabled", model->nglobal > 1 ? PETSC_TRUE : PETSC_FALSE, &enabled, NULL));
+  if (enabled) {
+    PetscCall(ErrorAgree(comm, ConstraintSetCreate(model, &run.stepper.constraints)));
+    PetscCall(ConstraintSetSetFromOptions(run.stepper.constraints));
+    PetscCall(PairsApply(pairs, run.stepper.constraints));
+  }
   run.stepper.rtol   = 1e-12;
   run.stepper.max_it = 25;
   PetscCall(EventRegister(run.stepper.event));
@@ -531,6 +563,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(SettingsCheckUnused(settings));
   if (check) {
     PetscCall(PetscPrintf(comm, "check: %" PetscInt_FMT " bodies, %" PetscInt_FMT " dofs, nothing wrong\n", model->nglobal, model->ndof));
+    PetscCall(ConstraintSetDestroy(&run.stepper.constraints));
     PetscCall(TSDestroy(&run.ts));
     PetscFunctionReturn(0);
   }
@@ -558,6 +591,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(HistoryDestroy(&run.history));
   PetscCall(ResultsDestroy(&run.results));
   PetscCall(PetscFree(run.start));
+  PetscCall(ConstraintSetDestroy(&run.stepper.constraints));
   PetscCall(TSDestroy(&run.ts));
   PetscFunctionReturn(0);
 }

@@ -32,6 +32,7 @@ typedef struct {
   PetscReal    normal[3];     /* from A to B */
   PetscReal    tangent[2][3]; /* the first is the patch's (curve's) material direction projected; normal, tangents: right-handed */
   PetscReal    x[2][3];       /* where, on A and on B, from the origin of each; the two differ along the normal only */
+  PetscReal    ell;           /* shortest edge of the facets around it */
   PetscReal    area;          /* share of the area on which two faces touch; 0 on edges and corners */
   ContactPoint point[2];
 } Contact;

@@ -288,6 +288,7 @@ PetscErrorCode DetectorRow_Private(const DetectWork *w, const DetectHit *hit, Co
   c->key  = hit->key;
   c->gap  = hit->gap;
   c->area = hit->area;
+  c->ell  = hit->eps / DETECT_EPS;
   for (PetscInt k = 0; k < 3; k++) c->normal[k] = hit->n[k];
   for (PetscInt h = 0; h < 2; h++) {
     const DetectSide   *s     = &w->side[h];

@@ -2,6 +2,7 @@
    A0 = sm M + sk K0 in a frame Lambda that turns with the body, so it is factored once for all bodies of a part. */
 #include "nodal.h"
 #include "formulations.h"
+#include "physics/compliance.h"
 #include "physics/rotation.h"
 #include "physics/simd.h"
 
@@ -10,6 +11,7 @@ typedef struct {
   Nodal      nodal;
   Factor     factor;
   PetscReal  factor_sm, factor_sk;
+  Compliance compliance; /* of the same operator, when something touches */
   PetscReal *R, *a;      /* per group, at the stage's configuration: frame (9), mass centre (3) */
   PetscReal *xs;         /* the stage's configuration when the step is iterated, else NULL: nodal.qh */
   PetscReal *r;          /* like u, in the body's frame: K0 y, then right-hand side, then solution */
@@ -168,6 +170,7 @@ static PetscErrorCode BCLinearize_Private(Batch batch, const Stage *stage)
     PetscCall(PartGetFactor(batch->part, stage->sm, stage->sk, &bc->factor));
     bc->factor_sm = stage->sm;
     bc->factor_sk = stage->sk;
+    bc->compliance = NULL;
   }
   bc->ahead = PETSC_FALSE;
   for (PetscInt g = 0; g < batch->ngroup; g++) {
@@ -291,6 +294,54 @@ static PetscErrorCode BCForget_Private(Batch batch)
 {
   PetscFunctionBeginUser;
   ((BC *)batch->data)->ahead = PETSC_FALSE;
+  PetscCall(NodalForget(batch, &((BC *)batch->data)->nodal));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode BCNodes_Private(Batch batch, PetscInt d, PetscInt n, const PetscInt node[], PetscReal x[], PetscReal v[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(NodalNodes(batch, d, &((BC *)batch->data)->nodal, n, node, x, v));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode BCConserve_Private(Batch batch, const Stage *stage)
+{
+  PetscFunctionBeginUser;
+  PetscCall(NodalConserve(batch, stage, &((BC *)batch->data)->nodal));
+  PetscFunctionReturn(0);
+}
+
+/* Lambda of domain d */
+static void BCFrameOf_Private(Batch batch, PetscInt d, PetscReal R[9])
+{
+  const PetscInt   w = BatchGroupWidth(batch, d / batch->w), at = d / batch->w * batch->w;
+  const PetscReal *frame = ((BC *)batch->data)->R + 9 * at + d - at;
+
+  for (PetscInt k = 0; k < 9; k++) R[k] = frame[k * w];
+}
+
+/* (65): W = E Lambda C Lambda^T E^T, with C of the part */
+static PetscErrorCode BCCompliance_Private(Batch batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
+{
+  BC       *bc = (BC *)batch->data;
+  PetscReal R[9];
+
+  PetscFunctionBeginUser;
+  if (!bc->compliance) PetscCall(PartGetCompliance(batch->part, bc->factor_sm, bc->factor_sk, &bc->compliance));
+  BCFrameOf_Private(batch, d, R);
+  PetscCall(NodalCompliance(batch, bc->compliance, R, n, p, frame, W));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode BCImpulse_Private(Batch batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal P[])
+{
+  BC       *bc = (BC *)batch->data;
+  PetscReal R[9];
+
+  PetscFunctionBeginUser;
+  BCFrameOf_Private(batch, d, R);
+  PetscCall(NodalImpulse(batch, d, &bc->nodal, bc->compliance, R, n, p, P));
   PetscFunctionReturn(0);
 }
 
@@ -322,5 +373,5 @@ const FormulationOps FormulationBC = {
   .name = "bc", .help = "body co-rotated: small strains in a frame that turns with the body, one factor for all bodies of a part", .code = 2, .elastic = PETSC_TRUE, .reach = 1, .size = NodalSize, .lanes = PETSC_TRUE,
   .setup = BCSetUp_Private, .destroy = BCDestroy_Private, .start = NodalStart, .predict = BCPredict_Private, .linearize = BCLinearize_Private, .solve = BCSolve_Private,
   .correct = BCCorrect_Private, .energies = BCEnergies_Private, .forget = BCForget_Private, .point = NodalPoint, .addforce = NodalAddForce, .stress = BCStress_Private,
-  .momentum = NodalMomentum,
+  .momentum = NodalMomentum, .nodes = BCNodes_Private, .velocities = NodalVelocities, .compliance = BCCompliance_Private, .impulse = BCImpulse_Private, .conserve = BCConserve_Private,
 };

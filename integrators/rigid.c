@@ -8,7 +8,11 @@
 typedef struct {
   PetscReal  moment[3], axes[9]; /* principal, for the splitting */
   PetscReal  inverse[9];         /* of the inertia, in the body's frame */
+  PetscReal  root[3];            /* of 1 / (sm moment) */
+  PetscReal  sm;                 /* of this step */
   PetscReal *qh;
+  PetscInt   capacity;
+  PetscReal *work;
 } Rigid;
 
 static PetscInt RigidSize_Private(Part part)
@@ -42,6 +46,7 @@ static PetscErrorCode RigidDestroy_Private(Batch batch)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscFree(((Rigid *)batch->data)->qh));
+  PetscCall(PetscFree(((Rigid *)batch->data)->work));
   PetscCall(PetscFree(batch->data));
   PetscFunctionReturn(0);
 }
@@ -119,7 +124,11 @@ static PetscErrorCode RigidLinearize_Private(Batch batch, const Stage *stage)
 /* A is diagonal in (v, L): only damping by mass divides. Nothing is left to iterate. */
 static PetscErrorCode RigidSolve_Private(Batch batch, const Stage *stage, PetscReal *change)
 {
+  Rigid *rigid = (Rigid *)batch->data;
+
   PetscFunctionBeginUser;
+  rigid->sm = stage->sm;
+  for (PetscInt c = 0; c < 3; c++) rigid->root[c] = PetscSqrtReal(1 / (stage->sm * rigid->moment[c]));
   for (PetscInt i = 0; i < 6 * batch->n; i++) batch->du[i] /= stage->sm;
   *change = 0;
   PetscFunctionReturn(0);
@@ -221,9 +230,107 @@ static PetscErrorCode RigidMomentum_Private(Batch batch, PetscInt d, PetscReal p
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode RigidPlacement_Private(Batch batch, PetscInt d, const Stage *stage, PetscReal R[9], PetscReal at[3], PetscReal v[3], PetscReal spin[3])
+{
+  const Rigid     *rigid = (Rigid *)batch->data;
+  const PetscReal *qh = rigid->qh + 12 * d, *u = batch->u + 6 * d;
+
+  PetscFunctionBeginUser;
+  (void)stage;
+  PetscCall(PetscArraycpy(R, qh + 3, 9));
+  PetscCall(PetscArraycpy(at, qh, 3));
+  PetscCall(PetscArraycpy(v, u, 3));
+  RigidSpin_Private(rigid, qh + 3, u + 3, spin);
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode RigidVelocities_Private(Batch batch, PetscInt d, const Stage *stage, PetscInt n, const MaterialPoint *const p[], PetscBool end, PetscReal v[])
+{
+  const Rigid     *rigid = (Rigid *)batch->data;
+  const PetscReal *R = rigid->qh + 12 * d + 3, *u = batch->u + 6 * d, *du = batch->du + 6 * d;
+  PetscReal        twist[6], omega[3];
+
+  PetscFunctionBeginUser;
+  (void)stage;
+  for (PetscInt c = 0; c < 6; c++) twist[c] = end ? u[c] + du[c] : u[c];
+  RigidSpin_Private(rigid, R, twist + 3, omega);
+  for (PetscInt i = 0; i < n; i++) {
+    PetscReal r[3], w[3];
+
+    Mat3Vec(R, p[i]->X, r);
+    Vec3Cross(omega, r, w);
+    for (PetscInt c = 0; c < 3; c++) v[3 * i + c] = twist[c] + w[c];
+  }
+  PetscFunctionReturn(0);
+}
+
+/* W_ij = (e_i.e_j / m + (r_i x e_i).J^-1 (r_j x e_j)) / sm. In the body's frame, each direction as six numbers times the root of the inverse mass matrix,
+   so that W is symmetric to the last bit. */
+static PetscErrorCode RigidCompliance_Private(Batch batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
+{
+  Rigid           *rigid = (Rigid *)batch->data;
+  const PetscReal *R = rigid->qh + 12 * d + 3, m = PetscSqrtReal(1 / (batch->part->total * rigid->sm));
+  PetscReal       *g;
+
+  PetscFunctionBeginUser;
+  if (18 * n > rigid->capacity) {
+    rigid->capacity = 36 * n;
+    PetscCall(PetscFree(rigid->work));
+    PetscCall(PetscMalloc1(rigid->capacity, &rigid->work));
+  }
+  g = rigid->work;
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt k = 0; k < 3; k++) {
+      PetscReal *b = g + 6 * (3 * i + k), e[3], t[3];
+
+      Mat3TransposeVec(R, frame + 9 * i + 3 * k, e);
+      Vec3Cross(p[i]->X, e, t);
+      for (PetscInt c = 0; c < 3; c++) {
+        b[c]     = m * e[c];
+        b[3 + c] = (rigid->axes[c] * t[0] + rigid->axes[3 + c] * t[1] + rigid->axes[6 + c] * t[2]) * rigid->root[c];
+      }
+    }
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt j = i; j < n; j++) {
+      PetscReal *w = W + 9 * (n * i + j), *t = W + 9 * (n * j + i);
+
+      for (PetscInt k = 0; k < 3; k++)
+        for (PetscInt l = 0; l < 3; l++) {
+          const PetscReal *a = g + 6 * (3 * i + k), *b = g + 6 * (3 * j + l);
+
+          t[3 * k + l] = w[3 * l + k] = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
+        }
+    }
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode RigidImpulse_Private(Batch batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal P[])
+{
+  const Rigid     *rigid = (Rigid *)batch->data;
+  const PetscReal *R = rigid->qh + 12 * d + 3;
+  PetscReal       *du = batch->du + 6 * d, sum[6] = {0};
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < n; i++) {
+    PetscReal r[3], t[3];
+
+    Mat3Vec(R, p[i]->X, r);
+    Vec3Cross(r, P + 3 * i, t);
+    for (PetscInt c = 0; c < 3; c++) {
+      sum[c] += P[3 * i + c];
+      sum[3 + c] += t[c];
+    }
+  }
+  for (PetscInt c = 0; c < 3; c++) {
+    du[c] += sum[c] / (batch->part->total * rigid->sm);
+    du[3 + c] += sum[3 + c] / rigid->sm;
+  }
+  PetscFunctionReturn(0);
+}
+
 const FormulationOps FormulationRigid = {
   .name = "rigid", .help = "rigid: six unknowns; free flight keeps energy and momentum exactly", .code = 1, .size = RigidSize_Private, .setup = RigidSetUp_Private,
   .destroy = RigidDestroy_Private, .start = RigidStart_Private, .predict = RigidPredict_Private, .linearize = RigidLinearize_Private, .solve = RigidSolve_Private,
   .correct = RigidCorrect_Private, .energies = RigidEnergies_Private, .point = RigidPoint_Private, .addforce = RigidAddForce_Private, .stress = RigidStress_Private,
-  .momentum = RigidMomentum_Private,
+  .momentum = RigidMomentum_Private, .placement = RigidPlacement_Private, .velocities = RigidVelocities_Private, .compliance = RigidCompliance_Private, .impulse = RigidImpulse_Private,
 };

@@ -4,6 +4,7 @@
 #include "corrector.h"
 #include "nodal.h"
 #include "formulations.h"
+#include "physics/compliance.h"
 #include "physics/rotation.h"
 #include "physics/simd.h"
 
@@ -19,8 +20,14 @@ typedef struct {
   PetscReal *A, *R;       /* per domain: operator; polar rotation at the half step */
   Factor     single;      /* of the undeformed part */
   PetscBool *lost;        /* per domain: the operator is factored in this step */
-  Corrector *corrector;   /* per domain, where contacts couple them; else the first serves all */
+  Corrector *corrector;   /* per domain, where rows couple them; else the first serves all */
   PetscReal *residual, *z; /* of the domain at work */
+  /* when something touches: */
+  PetscReal  sm, sk;      /* of the step */
+  PetscReal *impulse;     /* of all rows so far, per domain */
+  PetscReal *twist;       /* per domain: what of du is there for its momentum, not by the operator */
+  PetscInt  *ncolumn;     /* per domain, tangent factored: points that its columns are of */
+  PetscReal **column;     /* A^-1 H^T of them, [dof][lane] */
 } TL;
 
 static PetscBool TLCorrected_Private(Batch batch)
@@ -28,10 +35,10 @@ static PetscBool TLCorrected_Private(Batch batch)
   return batch->tangent == TANGENT_CORRECTED && !batch->part->elastic.linear ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* Must the passes of a defect correction alternate with contact? */
+/* Must the passes of a defect correction alternate with the solution for the rows? */
 static PetscBool TLCoupled_Private(Batch batch, const Stage *stage)
 {
-  return TLCorrected_Private(batch) && batch->impulse && !stage->implicit ? PETSC_TRUE : PETSC_FALSE;
+  return TLCorrected_Private(batch) && batch->touched && !stage->implicit ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static PetscErrorCode TLSetUp_Private(Batch batch)
@@ -49,7 +56,7 @@ static PetscErrorCode TLSetUp_Private(Batch batch)
   if (part->elastic.linear) batch->conserve = PETSC_FALSE;
   PetscCall(PetscMalloc4(9 * part->pattern.ia[part->pattern.nb], &tl->k, n, &tl->x, n, &tl->um, n, &tl->f));
   PetscCall(PetscCalloc3(n * batch->n, &tl->r, n * batch->n, &tl->ku, n * batch->n, &tl->r0));
-  PetscCall(PetscCalloc3(batch->n, &tl->factor, batch->n, &tl->corrector, batch->n, &tl->lost));
+  PetscCall(PetscCalloc5(batch->n, &tl->factor, batch->n, &tl->corrector, batch->n, &tl->lost, batch->n, &tl->ncolumn, batch->n, &tl->column));
   if (TLCorrected_Private(batch)) {
     PetscCall(SIMDCalloc(9 * (size_t)part->pattern.ia[part->pattern.nb] * batch->n, &tl->A));
     PetscCall(PetscMalloc3(9 * batch->n, &tl->R, n, &tl->residual, n, &tl->z));
@@ -66,9 +73,12 @@ static PetscErrorCode TLDestroy_Private(Batch batch)
   for (PetscInt d = 0; d < batch->n; d++) {
     PetscCall(FactorDestroy(&tl->factor[d]));
     PetscCall(CorrectorDestroy(&tl->corrector[d]));
+    PetscCall(SIMDFree(&tl->column[d]));
   }
-  PetscCall(PetscFree3(tl->factor, tl->corrector, tl->lost));
+  PetscCall(PetscFree5(tl->factor, tl->corrector, tl->lost, tl->ncolumn, tl->column));
   PetscCall(SIMDFree(&tl->A));
+  PetscCall(SIMDFree(&tl->impulse));
+  PetscCall(SIMDFree(&tl->twist));
   PetscCall(PetscFree3(tl->R, tl->residual, tl->z));
   PetscCall(PetscFree4(tl->k, tl->x, tl->um, tl->f));
   PetscCall(PetscFree3(tl->r, tl->ku, tl->r0));
@@ -148,6 +158,13 @@ static PetscErrorCode TLLinearize_Private(Batch batch, const Stage *stage)
   if (!iteration) PetscCall(PetscArrayzero(batch->du, n * batch->n));
   if (part->elastic.linear) PetscCall(PartGetFactor(part, stage->sm, stage->sk, &tl->constant));
   if (TLCorrected_Private(batch)) PetscCall(PartGetFactorSingle(part, stage->sm, stage->sk, &tl->single));
+  tl->sm = stage->sm;
+  tl->sk = stage->sk;
+  if (batch->touched) {
+    if (!tl->impulse) PetscCall(SIMDCalloc(n * batch->n, &tl->impulse));
+    if (!tl->twist) PetscCall(SIMDCalloc(n * batch->n, &tl->twist));
+    if (!iteration) PetscCall(PetscArrayzero(tl->impulse, n * batch->n));
+  }
   for (PetscInt d = 0; d < batch->n; d++) {
     const PetscReal *u = batch->u + d * n, *du = batch->du + d * n, *x = tl->nodal.qh + d * n, *force = batch->force ? batch->force + d * n : NULL;
     PetscReal       *r = tl->r + d * n, *ku = tl->ku + d * n;
@@ -174,7 +191,7 @@ static PetscErrorCode TLLinearize_Private(Batch batch, const Stage *stage)
         const PetscInt j = 3 * i + c;
 
         /* (13); when iterated, minus what du has taken up already */
-        r[j] = h * ((force ? force[j] : 0) - tl->f[j] - (batch->eta != 0 ? batch->eta * ku[j] : 0)) + part->mass[i] * (h * stage->gravity[c] - h * batch->alpha * u[j] - stage->sm * du[j]);
+        r[j] = (iteration && batch->touched ? tl->impulse[d * n + j] : 0) + h * ((force ? force[j] : 0) - tl->f[j] - (batch->eta != 0 ? batch->eta * ku[j] : 0)) + part->mass[i] * (h * stage->gravity[c] - h * batch->alpha * u[j] - stage->sm * du[j]);
       }
     if (!iteration) PetscCall(PetscArraycpy(tl->r0 + d * n, r, n));
     if (TLCoupled_Private(batch, stage)) {
@@ -289,13 +306,118 @@ static PetscErrorCode TLMix_Private(Batch batch, const Stage *stage, PetscReal *
   PetscFunctionBeginUser;
   *change = 0;
   for (PetscInt d = 0; d < batch->n && TLCoupled_Private(batch, stage); d++) {
-    Corrector c = tl->corrector[d];
-    PetscReal one;
+    Corrector c  = tl->corrector[d];
+    PetscReal one, *x1 = tl->um;
 
-    PetscCall(CorrectorAccept(c, batch->du + d * n, &one));
-    if (c->slow) PetscCall(TLSlow_Private(batch, d, c, tl->r + d * n, batch->du + d * n));
+    LanesAXPY(n, 1, -1, tl->twist + d * n, batch->du + d * n, x1);
+    PetscCall(CorrectorAccept(c, x1, &one));
+    if (c->slow) PetscCall(TLSlow_Private(batch, d, c, tl->r + d * n, x1));
     if (!c->done) *change = PetscMax(*change, one);
   }
+  PetscFunctionReturn(0);
+}
+
+/* Momentum is set apart from the operator's solution: the next iterate must not have it. */
+static PetscErrorCode TLConserve_Private(Batch batch, const Stage *stage)
+{
+  TL            *tl = (TL *)batch->data;
+  const PetscInt n  = 3 * batch->part->nnode * batch->n;
+
+  PetscFunctionBeginUser;
+  if (TLCoupled_Private(batch, stage)) LanesAXPY(n, 1, -1, batch->du, tl->twist, tl->twist);
+  PetscCall(NodalConserve(batch, stage, &tl->nodal));
+  if (TLCoupled_Private(batch, stage)) LanesAXPY(n, 1, 1, batch->du, tl->twist, tl->twist);
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode TLNodes_Private(Batch batch, PetscInt d, PetscInt n, const PetscInt node[], PetscReal x[], PetscReal v[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(NodalNodes(batch, d, &((TL *)batch->data)->nodal, n, node, x, v));
+  PetscFunctionReturn(0);
+}
+
+/* Columns of A^-1 at the points of the step, and W from them */
+static PetscErrorCode TLColumns_Private(Batch batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
+{
+  TL            *tl = (TL *)batch->data;
+  const PetscInt N  = 3 * batch->part->nnode, lanes = (3 * n + 7) / 8 * 8;
+  PetscReal     *z;
+
+  PetscFunctionBeginUser;
+  PetscCall(SIMDFree(&tl->column[d]));
+  PetscCall(SIMDCalloc((size_t)N * lanes, &z));
+  tl->column[d]  = z;
+  tl->ncolumn[d] = n;
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt a = 0; a < p[i]->nnode; a++)
+      for (PetscInt c = 0; c < 3; c++) z[(3 * (size_t)p[i]->node[a] + c) * lanes + 3 * i + c] += p[i]->N[a];
+  PetscCall(FactorSolve(tl->factor[d], lanes, z));
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt j = i; j < n; j++) {
+      PetscReal C[9] = {0}, A[9], B[9];
+
+      for (PetscInt a = 0; a < p[i]->nnode; a++)
+        for (PetscInt k = 0; k < 9; k++) C[k] += p[i]->N[a] * z[(3 * (size_t)p[i]->node[a] + k / 3) * lanes + 3 * j + k % 3];
+      Mat3Mult(frame + 9 * i, C, A);
+      Mat3MultTransposeRight(A, frame + 9 * j, B);
+      for (PetscInt k = 0; k < 9; k++) {
+        W[9 * (n * i + j) + 3 * (k % 3) + k / 3] = B[k];
+        W[9 * (n * j + i) + k]                   = B[k];
+      }
+      for (PetscInt k = 0; i == j && k < 9; k++) W[9 * (n * i + i) + k] = 0.5 * (B[k] + B[3 * (k % 3) + k / 3]);
+    }
+  PetscFunctionReturn(0);
+}
+
+static const PetscReal *TLFrame_Private(Batch batch, PetscInt d)
+{
+  return batch->part->elastic.linear ? batch->domain[d].body->rotation : ((TL *)batch->data)->R + 9 * d;
+}
+
+static PetscErrorCode TLCompliance_Private(Batch batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
+{
+  TL        *tl = (TL *)batch->data;
+  Compliance c;
+
+  PetscFunctionBeginUser;
+  if (TLCorrected_Private(batch) || batch->part->elastic.linear) {
+    PetscCall(PartGetCompliance(batch->part, tl->sm, tl->sk, &c));
+    PetscCall(NodalCompliance(batch, c, TLFrame_Private(batch, d), n, p, frame, W));
+  } else PetscCall(TLColumns_Private(batch, d, n, p, frame, W));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode TLImpulse_Private(Batch batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal P[])
+{
+  TL            *tl = (TL *)batch->data;
+  const PetscInt N = 3 * batch->part->nnode, lanes = (3 * n + 7) / 8 * 8;
+  Compliance     c;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt a = 0; a < p[i]->nnode; a++)
+      for (PetscInt k = 0; k < 3; k++) tl->impulse[d * N + 3 * p[i]->node[a] + k] += p[i]->N[a] * P[3 * i + k];
+  if (TLCorrected_Private(batch) || batch->part->elastic.linear) {
+    PetscCall(PartGetCompliance(batch->part, tl->sm, tl->sk, &c));
+    PetscCall(NodalImpulse(batch, d, &tl->nodal, c, TLFrame_Private(batch, d), n, p, P));
+    PetscFunctionReturn(0);
+  }
+  PetscCheck(n == tl->ncolumn[d], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Impulses at %" PetscInt_FMT " points, compliance of %" PetscInt_FMT, n, tl->ncolumn[d]);
+  for (PetscInt i = 0; i < N; i++) {
+    PetscReal sum = 0;
+
+    for (PetscInt k = 0; k < 3 * n; k++) sum += tl->column[d][(size_t)i * lanes + k] * P[k];
+    batch->du[d * N + i] += sum;
+  }
+  PetscCall(NodalGive(batch, d, &tl->nodal, n, p, P));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode TLForget_Private(Batch batch)
+{
+  PetscFunctionBeginUser;
+  PetscCall(NodalForget(batch, &((TL *)batch->data)->nodal));
   PetscFunctionReturn(0);
 }
 
@@ -309,7 +431,9 @@ static PetscErrorCode TLSolve_Private(Batch batch, const Stage *stage, PetscReal
     PetscReal *r = tl->r + d * n, *du = batch->du + d * n;
 
     if (TLCoupled_Private(batch, stage)) {
-      if (!tl->corrector[d]->done) PetscCall(TLPass_Private(batch, d, tl->corrector[d], r, batch->impulse + d * n, du));
+      if (tl->corrector[d]->done) continue;
+      PetscCall(TLPass_Private(batch, d, tl->corrector[d], r, tl->impulse + d * n, du));
+      PetscCall(PetscArrayzero(tl->twist + d * n, n));
       continue;
     }
     if (batch->part->elastic.linear) {
@@ -344,7 +468,7 @@ static PetscErrorCode TLCorrect_Private(Batch batch, const Stage *stage)
   StageSetBatch(&s, batch);
   /* K (u + du/2) for the work of damping, without a product: K du = (r0 + impulse - sm M du) / sk */
   if (batch->eta != 0 && !stage->implicit)
-    for (PetscInt i = 0; i < n * batch->n; i++) tl->ku[i] += 0.5 * (tl->r0[i] + (batch->impulse ? batch->impulse[i] : 0) - s.sm * batch->part->mass[i % n / 3] * batch->du[i]) / s.sk;
+    for (PetscInt i = 0; i < n * batch->n; i++) tl->ku[i] += 0.5 * (tl->r0[i] + (batch->touched ? tl->impulse[i] : 0) - s.sm * batch->part->mass[i % n / 3] * batch->du[i]) / s.sk;
   PetscCall(NodalCorrect(batch, stage, &tl->nodal));
   PetscFunctionReturn(0);
 }
@@ -407,5 +531,6 @@ static PetscErrorCode TLStress_Private(Batch batch, PetscInt d, PetscInt elem, c
 const FormulationOps FormulationTL = {
   .name = "tl", .help = "total Lagrangian: large strains and rotations, the tangent is that of the half step", .code = 3, .elastic = PETSC_TRUE, .reach = 0.45, .size = NodalSize, .setup = TLSetUp_Private,
   .destroy = TLDestroy_Private, .start = NodalStart, .predict = TLPredict_Private, .linearize = TLLinearize_Private, .solve = TLSolve_Private, .mix = TLMix_Private, .correct = TLCorrect_Private,
-  .energies = TLEnergies_Private, .point = NodalPoint, .addforce = NodalAddForce, .stress = TLStress_Private, .momentum = NodalMomentum,
+  .energies = TLEnergies_Private, .forget = TLForget_Private, .point = NodalPoint, .addforce = NodalAddForce, .stress = TLStress_Private, .momentum = NodalMomentum,
+  .nodes = TLNodes_Private, .velocities = NodalVelocities, .compliance = TLCompliance_Private, .impulse = TLImpulse_Private, .conserve = TLConserve_Private,
 };

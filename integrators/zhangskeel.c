@@ -3,7 +3,9 @@
 #include "zhangskeel.h"
 #include <petsc/private/tsimpl.h>
 
-const char *const EventNames[EVENT_COUNT] = {"Predict", "Linearize", "Solve", "Correct", "Balance", "Output"};
+#define STEPPER_PASSES 100 /* most of a step with corrected tangents and rows */
+
+const char *const EventNames[EVENT_COUNT] = {"Predict", "Detect", "Linearize", "Solve", "Condense", "Dual", "Correct", "Balance", "Output"};
 
 static const char Citation[] = "@techreport{koziara2017,\n"
                                "  title  = {Co-rotated and reduced order finite element time integrators for multibody contact dynamics},\n"
@@ -68,10 +70,85 @@ static PetscErrorCode StepperWarn_Private(Stepper s, PetscReal h)
 
 #define ForBatches(s, b) for (PetscInt b##_ = 0; b##_ < (s)->model->nbatch; b##_++) for (Batch b = (s)->model->batch[b##_]; b; b = NULL)
 
+/* Operators and residuals of all batches */
+static PetscErrorCode StepperLinearize_Private(Stepper s, Stage *stage)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscLogEventBegin(s->event[EVENT_LINEARIZE], 0, 0, 0, 0));
+  ForBatches(s, b)
+  {
+    StageSetBatch(stage, b);
+    PetscCall((*b->ops->linearize)(b, stage));
+  }
+  PetscCall(PetscLogEventEnd(s->event[EVENT_LINEARIZE], 0, 0, 0, 0));
+  s->iterations++;
+  PetscFunctionReturn(0);
+}
+
+/* Their increments, or one pass of a corrected tangent; *worst: largest change of the iterated step */
+static PetscErrorCode StepperSolve_Private(Stepper s, Stage *stage, PetscBool pass, PetscReal *worst)
+{
+  PetscReal change;
+
+  PetscFunctionBeginUser;
+  *worst = 0;
+  PetscCall(PetscLogEventBegin(s->event[EVENT_SOLVE], 0, 0, 0, 0));
+  ForBatches(s, b)
+  {
+    if (pass && !(b->ops->mix && b->touched && b->tangent == TANGENT_CORRECTED)) continue;
+    StageSetBatch(stage, b);
+    PetscCall((*b->ops->solve)(b, stage, &change));
+    if (s->implicit) *worst = PetscMax(*worst, change);
+  }
+  PetscCall(PetscLogEventEnd(s->event[EVENT_SOLVE], 0, 0, 0, 0));
+  PetscFunctionReturn(0);
+}
+
+/* Impulses of the rows, and what they make of the increments */
+static PetscErrorCode StepperConstrain_Private(Stepper s, const Stage *stage, PetscBool pass)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscLogEventBegin(s->event[EVENT_CONDENSE], 0, 0, 0, 0));
+  ForBatches(s, b)
+    if (b->touched && b->ops->conserve) PetscCall((*b->ops->conserve)(b, stage));
+  if (!stage->iteration && !pass) PetscCall(ConstraintSetCondense(s->constraints, stage));
+  PetscCall(PetscLogEventEnd(s->event[EVENT_CONDENSE], 0, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(s->event[EVENT_DUAL], 0, 0, 0, 0));
+  PetscCall(ConstraintSetSolve(s->constraints, stage));
+  PetscCall(PetscLogEventEnd(s->event[EVENT_DUAL], 0, 0, 0, 0));
+  PetscFunctionReturn(0);
+}
+
+/* Corrected tangents with rows: passes of both in turn, until neither changes the other. Rows judge by what is nearly the last increment. */
+static PetscErrorCode StepperPasses_Private(Stepper s, Stage *stage)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt pass = 1;; pass++) {
+    PetscReal worst = 0, change;
+
+    PetscCall(PetscLogEventBegin(s->event[EVENT_SOLVE], 0, 0, 0, 0));
+    ForBatches(s, b)
+      if (b->ops->mix) {
+        PetscCall((*b->ops->mix)(b, stage, &change));
+        worst = PetscMax(worst, change);
+      }
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPIU_REAL, MPIU_MAX, s->model->comm));
+    PetscCall(PetscLogEventEnd(s->event[EVENT_SOLVE], 0, 0, 0, 0));
+    if (worst == 0 && !stage->rough) break;
+    PetscCheck(pass <= STEPPER_PASSES, s->model->comm, PETSC_ERR_USER_INPUT, "t = %g: contact and the corrected tangent of tl have not come together in %d passes (last change %.2g); take a smaller -ts_dt, or tangent factored",
+               (double)stage->t, STEPPER_PASSES, (double)worst);
+    stage->rough = worst > 1e-4 ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(StepperSolve_Private(s, stage, PETSC_TRUE, &change));
+    PetscCall(StepperConstrain_Private(s, stage, PETSC_TRUE));
+  }
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode StepperStep(Stepper s, PetscReal t, PetscReal h, PetscInt balance)
 {
   Stage     stage = {.t = t, .h = h, .implicit = s->implicit, .balance = balance};
-  PetscReal change, worst;
+  PetscReal worst;
+  PetscBool rows  = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(ModelOpen(s->model));
@@ -79,25 +156,18 @@ PetscErrorCode StepperStep(Stepper s, PetscReal t, PetscReal h, PetscInt balance
   ForBatches(s, b) PetscCall((*b->ops->predict)(b, &stage));
   PetscCall(StepperWarn_Private(s, h));
   PetscCall(PetscLogEventEnd(s->event[EVENT_PREDICT], 0, 0, 0, 0));
+  if (s->constraints) {
+    PetscCall(PetscLogEventBegin(s->event[EVENT_DETECT], 0, 0, 0, 0));
+    PetscCall(ConstraintSetDetect(s->constraints, &stage, &rows));
+    PetscCall(PetscLogEventEnd(s->event[EVENT_DETECT], 0, 0, 0, 0));
+  }
   PetscCall(ModelLoads(s->model, &stage));
   for (stage.iteration = 0;; stage.iteration++) {
-    worst = 0;
-    PetscCall(PetscLogEventBegin(s->event[EVENT_LINEARIZE], 0, 0, 0, 0));
-    ForBatches(s, b)
-    {
-      StageSetBatch(&stage, b);
-      PetscCall((*b->ops->linearize)(b, &stage));
-    }
-    PetscCall(PetscLogEventEnd(s->event[EVENT_LINEARIZE], 0, 0, 0, 0));
-    PetscCall(PetscLogEventBegin(s->event[EVENT_SOLVE], 0, 0, 0, 0));
-    ForBatches(s, b)
-    {
-      StageSetBatch(&stage, b);
-      PetscCall((*b->ops->solve)(b, &stage, &change));
-      if (s->implicit) worst = PetscMax(worst, change);
-    }
-    PetscCall(PetscLogEventEnd(s->event[EVENT_SOLVE], 0, 0, 0, 0));
-    s->iterations++;
+    PetscCall(StepperLinearize_Private(s, &stage));
+    PetscCall(StepperSolve_Private(s, &stage, PETSC_FALSE, &worst));
+    stage.rough = rows && s->model->corrected && !s->implicit ? PETSC_TRUE : PETSC_FALSE;
+    if (rows) PetscCall(StepperConstrain_Private(s, &stage, PETSC_FALSE));
+    if (stage.rough) PetscCall(StepperPasses_Private(s, &stage));
     if (!s->implicit) break;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPIU_REAL, MPIU_MAX, s->model->comm));
     if (stage.iteration && worst <= s->rtol) break;
@@ -106,6 +176,7 @@ PetscErrorCode StepperStep(Stepper s, PetscReal t, PetscReal h, PetscInt balance
                (double)worst, (double)s->rtol);
   }
   PetscCall(PetscLogEventBegin(s->event[EVENT_CORRECT], 0, 0, 0, 0));
+  if (s->constraints) PetscCall(ConstraintSetAccept(s->constraints, &stage));
   ForBatches(s, b) PetscCall((*b->ops->correct)(b, &stage));
   PetscCall(PetscLogEventEnd(s->event[EVENT_CORRECT], 0, 0, 0, 0));
   PetscCall(ModelClose(s->model));

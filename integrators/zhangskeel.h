@@ -1,18 +1,20 @@
 /* The linearly implicit step of Zhang and Skeel as a PETSc TS type, and what a run has to know of it. */
 #pragma once
 #include <petscts.h>
+#include "constraints/set.h"
 #include "physics/model.h"
 
 #define TSZHANGSKEEL "zhangskeel"
 
 /* Phases of a step, as -log_view and the summary list them. */
-enum { EVENT_PREDICT, EVENT_LINEARIZE, EVENT_SOLVE, EVENT_CORRECT, EVENT_BALANCE, EVENT_OUTPUT, EVENT_COUNT };
+enum { EVENT_PREDICT, EVENT_DETECT, EVENT_LINEARIZE, EVENT_SOLVE, EVENT_CONDENSE, EVENT_DUAL, EVENT_CORRECT, EVENT_BALANCE, EVENT_OUTPUT, EVENT_COUNT };
 PETSC_EXTERN const char *const EventNames[EVENT_COUNT];
 PETSC_EXTERN PetscErrorCode    EventRegister(PetscLogEvent events[EVENT_COUNT]);
 
 typedef struct _p_Stepper *Stepper;
 struct _p_Stepper {
   Model         model;
+  ConstraintSet constraints; /* NULL: bodies do not touch */
   PetscLogEvent event[EVENT_COUNT];
   PetscBool     implicit;   /* iterate (18-21) instead of one linear solve */
   PetscReal     rtol;       /* of that iteration: largest correction / largest increment */

@@ -39,32 +39,43 @@ PetscErrorCode BodyPlace(Body body, const PetscReal rotation[9], const PetscReal
 
 PetscErrorCode BodyLocatePoint(Body body, const PetscReal placed[3], MaterialPoint *point, PetscBool *found)
 {
-  Mesh           mesh = body->part->mesh;
-  PetscReal      r[3], X[3];
-  PetscInt       first = 0;
-  const Element *element;
+  PetscReal r[3], X[3], xi[3];
+  PetscInt  elem;
 
   PetscFunctionBeginUser;
   for (PetscInt c = 0; c < 3; c++) r[c] = placed[c] - body->shift[c];
   Mat3TransposeVec(body->rotation, r, X);
-  PetscCall(MeshLocatePoint(mesh, X, &point->elem, point->xi));
-  *found = point->elem >= 0 ? PETSC_TRUE : PETSC_FALSE;
-  if (!*found) PetscFunctionReturn(0);
-  for (PetscInt b = 0; b < mesh->nblock; b++) {
-    const MeshBlock *block = &mesh->block[b];
+  PetscCall(MeshLocatePoint(body->part->mesh, X, &elem, xi));
+  *found = elem >= 0 ? PETSC_TRUE : PETSC_FALSE;
+  if (*found) PetscCall(PartPoint(body->part, elem, xi, point));
+  PetscFunctionReturn(0);
+}
 
-    if (point->elem < first + block->nelem) {
-      PetscCall(ElementFind(block->type, &element));
-      point->nnode = element->nnode;
-      PetscCall(PetscArraycpy(point->node, &block->conn[(point->elem - first) * block->nnode], block->nnode));
-      element->shape(point->xi, point->N, NULL);
-      break;
-    }
-    first += block->nelem;
-  }
+PetscErrorCode PartPoint(Part part, PetscInt elem, const PetscReal xi[3], MaterialPoint *point)
+{
+  Mesh             mesh  = part->mesh;
+  const MeshBlock *block = mesh->block;
+  const Element   *element;
+  PetscReal        N[ELEMENT_MAX_NODES];
+  PetscInt         e = elem;
+
+  PetscFunctionBeginUser;
+  for (; e >= block->nelem; block++) e -= block->nelem;
+  PetscCall(ElementFind(block->type, &element));
+  element->shape(xi, N, NULL);
+  point->elem  = elem;
+  point->nnode = 0;
   for (PetscInt c = 0; c < 3; c++) {
-    point->X[c] = 0;
-    for (PetscInt a = 0; a < point->nnode; a++) point->X[c] += point->N[a] * body->part->X[3 * point->node[a] + c];
+    point->xi[c] = xi[c];
+    point->X[c]  = 0;
+  }
+  for (PetscInt a = 0; a < element->nnode; a++) {
+    const PetscInt node = block->conn[e * block->nnode + a];
+
+    if (N[a] == 0) continue;
+    point->node[point->nnode] = node;
+    point->N[point->nnode++]  = N[a];
+    for (PetscInt c = 0; c < 3; c++) point->X[c] += N[a] * part->X[3 * node + c];
   }
   PetscFunctionReturn(0);
 }
@@ -148,7 +159,6 @@ PetscErrorCode BatchDestroy(Batch *batch)
   if (b->ops->destroy) PetscCall((*b->ops->destroy)(b));
   PetscCall(SIMDFree(&b->du));
   PetscCall(SIMDFree(&b->force));
-  PetscCall(SIMDFree(&b->impulse));
   PetscCall(PetscFree(b->ledger));
   PetscCall(PetscFree(b->domain));
   PetscCall(PetscFree(*batch));

@@ -34,11 +34,12 @@ typedef struct {
   PetscReal sm, sk;      /* A = sm M + sk K, from h and the batch's damping (StageSetBatch) */
   PetscInt  iteration;   /* 0: from du = 0; the linearly implicit step has no other */
   PetscBool implicit;    /* iterated: the force is taken at q(t + h/2) + h/4 du (19) */
+  PetscBool rough;       /* du is not the last yet: rows must not draw conclusions that stay */
   PetscInt  balance;     /* steps that the energy balance after this step stands for; 0: none is made */
 } Stage;
 
 /* Energies and accumulated works of one body, as they are in the history. */
-enum { LEDGER_KINETIC, LEDGER_INTERNAL, LEDGER_EXTERNAL, LEDGER_DAMPING, LEDGER_SIZE };
+enum { LEDGER_KINETIC, LEDGER_INTERNAL, LEDGER_EXTERNAL, LEDGER_DAMPING, LEDGER_CONTACT, LEDGER_FRICTION, LEDGER_CONSTRAINT, LEDGER_SIZE };
 
 /* A material point: shape functions of its element, and where it is from the part's mass centre */
 typedef struct {
@@ -46,6 +47,8 @@ typedef struct {
   PetscReal xi[3], N[8], X[3];
 } MaterialPoint;
 PETSC_EXTERN PetscErrorCode BodyLocatePoint(Body body, const PetscReal placed[3], MaterialPoint *point, PetscBool *found);
+/* The point xi of element elem, which may be a little beyond it; only nodes with a part in it are listed. */
+PETSC_EXTERN PetscErrorCode PartPoint(Part part, PetscInt elem, const PetscReal xi[3], MaterialPoint *point);
 
 typedef struct _p_Batch *Batch;
 typedef struct {
@@ -71,7 +74,7 @@ struct _p_Batch {
   PetscReal            *q, *u;          /* that slice, while the model's arrays are open */
   PetscReal            *du;             /* increment of u in this step */
   PetscReal            *force;          /* external point forces at the half step, like u; NULL: none in this batch */
-  PetscReal            *impulse;        /* of contacts and joints in this step, like u; NULL: none in this batch */
+  PetscBool             touched;        /* rows act on some domain of it in this step */
   PetscReal            *ledger;         /* LEDGER_SIZE per domain */
   PetscReal             indicator;      /* largest c h^2 omega / r_g of the step, and of whom */
   PetscInt              indicator_lane;
@@ -107,8 +110,8 @@ struct _FormulationOps {
   PetscErrorCode (*predict)(Batch, const Stage *);               /* q(t + h/2), frame, indicator */
   PetscErrorCode (*linearize)(Batch, const Stage *);             /* operator and residual at the stage's configuration */
   PetscErrorCode (*solve)(Batch, const Stage *, PetscReal *change); /* du += A^-1 residual; *change = max |correction| / max |du| */
-  /* Tangents that are corrected and batch->impulse: solve is one pass, from the last iterate and the present impulse. When contact has changed
-     du and impulse, mix takes du into the next iterate; *change = max |du - iterate| / max |du|, 0 when all domains are done. NULL: solve is exact. */
+  /* Tangents that are corrected, in touched batches: solve is one pass, from the last iterate and the impulses so far. When rows have changed du, mix
+     takes it into the next iterate; *change = max |du - iterate| / max |du|, 0 when all domains are done. NULL: solve is exact. */
   PetscErrorCode (*mix)(Batch, const Stage *, PetscReal *change);
   PetscErrorCode (*correct)(Batch, const Stage *);               /* u, q at t + h; external work */
   PetscErrorCode (*energies)(Batch, const Stage *);              /* kinetic, internal; adds the work of damping when stage->balance */
@@ -117,6 +120,14 @@ struct _FormulationOps {
   PetscErrorCode (*addforce)(Batch, PetscInt d, const MaterialPoint *, const PetscReal f[3]); /* into batch->force, at the predicted configuration */
   PetscErrorCode (*stress)(Batch, PetscInt d, PetscInt elem, const PetscReal xi[3], PetscReal sigma[6], PetscReal *mises);
   PetscErrorCode (*momentum)(Batch, PetscInt d, PetscReal p[3], PetscReal l[3]); /* linear; angular about the body's origin */
+  /* Rows act on n points of domain d, at the predicted configuration. Surfaces there: `placement` of what cannot deform, x = at + R X with X from
+     the part's mass centre, else `nodes`; positions from the body's origin, velocities at t. */
+  PetscErrorCode (*placement)(Batch, PetscInt d, const Stage *, PetscReal R[9], PetscReal at[3], PetscReal v[3], PetscReal spin[3]);
+  PetscErrorCode (*nodes)(Batch, PetscInt d, PetscInt n, const PetscInt node[], PetscReal x[], PetscReal v[]);
+  PetscErrorCode (*velocities)(Batch, PetscInt d, const Stage *, PetscInt n, const MaterialPoint *const p[], PetscBool end, PetscReal v[]); /* at t, or of u + du as it is */
+  PetscErrorCode (*compliance)(Batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[]);    /* E_i C_ij E_j^T, 3x3 blocks by columns, block (i, j) at 9 (n i + j); the directions E are rows of the frames. NULL: it has no unknowns */
+  PetscErrorCode (*impulse)(Batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal P[]);                       /* du += A^-1 H^T P */
+  PetscErrorCode (*conserve)(Batch, const Stage *); /* momentum of du as the loads and the impulses so far have it; NULL: it has it anyway */
 };
 PETSC_EXTERN PetscErrorCode FormulationRegister(const FormulationOps *ops);
 PETSC_EXTERN PetscErrorCode FormulationFind(const char name[], const FormulationOps **ops);

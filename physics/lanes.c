@@ -150,6 +150,11 @@ void LanesMomentum(PetscInt nn, PetscInt w, const PetscReal *m, PetscReal M, con
   }
 }
 
+void LanesTwist(PetscInt nn, PetscInt w, const PetscReal *x, const PetscReal *a, const PetscReal *shift, const PetscReal *turn, PetscReal *du)
+{
+  LANES(Twist, nn, w, x, a, shift, turn, du);
+}
+
 void LanesAdvance(PetscInt nn, PetscInt w, const PetscReal *m, PetscReal s, const PetscReal *qh, const PetscReal *a, const PetscReal *shift, const PetscReal *turn, PetscReal *du, PetscReal *u, PetscReal *q,
                   PetscReal *p)
 {

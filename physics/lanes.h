@@ -33,6 +33,8 @@ void LanesLoad(PetscInt nn, PetscInt w, const PetscReal *R, const PetscReal *m, 
 /* shift and turn such that du + shift + turn x (x - a) has sum m du = P and sum (x - a) x m du = T exactly */
 void LanesMomentum(PetscInt nn, PetscInt w, const PetscReal *m, PetscReal M, const PetscReal *x, const PetscReal *a, const PetscReal *J, const PetscReal *P, const PetscReal *T, const PetscReal *du,
                    PetscReal *shift, PetscReal *turn);
+/* du += shift + turn x (x - a) */
+void LanesTwist(PetscInt nn, PetscInt w, const PetscReal *x, const PetscReal *a, const PetscReal *shift, const PetscReal *turn, PetscReal *du);
 /* du += shift + turn x (qh - a) unless shift is NULL; u += du, q = qh + s u; p = sum m du */
 void LanesAdvance(PetscInt nn, PetscInt w, const PetscReal *m, PetscReal s, const PetscReal *qh, const PetscReal *a, const PetscReal *shift, const PetscReal *turn, PetscReal *du, PetscReal *u, PetscReal *q,
                   PetscReal *p);

@@ -264,6 +264,25 @@ static TARGET void NAME(Sums)(PetscInt nn, PetscInt w, const PetscReal *m, const
   else NAME(SumsOf)(PETSC_FALSE, nn, w, NULL, f, x, a, P, T);
 }
 
+static TARGET void NAME(Twist)(PetscInt nn, PetscInt w, const PetscReal *x, const PetscReal *a, const PetscReal *shift, const PetscReal *turn, PetscReal *restrict du)
+{
+  CHUNKS
+  {
+    VEC A[3], C[3], T[3];
+
+    GET_ALL(A, 3, a);
+    GET_ALL(C, 3, shift);
+    GET_ALL(T, 3, turn);
+    for (PetscInt i = 0; i < nn; i++) {
+      const VEC r[3] = {GET(x, 3 * i) - A[0], GET(x, 3 * i + 1) - A[1], GET(x, 3 * i + 2) - A[2]};
+
+      PUT(du, 3 * i, GET(du, 3 * i) + C[0] + (T[1] * r[2] - T[2] * r[1]));
+      PUT(du, 3 * i + 1, GET(du, 3 * i + 1) + C[1] + (T[2] * r[0] - T[0] * r[2]));
+      PUT(du, 3 * i + 2, GET(du, 3 * i + 2) + C[2] + (T[0] * r[1] - T[1] * r[0]));
+    }
+  }
+}
+
 INLINE TARGET void NAME(AdvanceOf)(const PetscBool rigid, PetscInt nn, PetscInt w, const PetscReal *m, PetscReal s, const PetscReal *qh, const PetscReal *a, const PetscReal *shift, const PetscReal *turn,
                                    PetscReal *restrict du, PetscReal *restrict u, PetscReal *restrict q, PetscReal *restrict p)
 {

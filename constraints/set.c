@@ -1,0 +1,307 @@
+/* ConstraintSet: contacts of the half step become rows with laws, and what a step leaves for the next one. */
+#include "constraints/set_impl.h"
+#include <petscviewer.h>
+
+PetscErrorCode ConstraintSetCreate(Model model, ConstraintSet *set)
+{
+  ConstraintSet s;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscNew(&s));
+  *set     = s;
+  s->comm  = model->comm;
+  s->model = model;
+  PetscCallMPI(MPI_Comm_rank(s->comm, &s->rank));
+  PetscCallMPI(MPI_Comm_size(s->comm, &s->size));
+  PetscCall(DetectorCreate(s->comm, &s->detector));
+  PetscCall(DualCreate(s->comm, &s->dual));
+  PetscCall(SideExchangeCreate(s->comm, &s->exchange));
+  PetscCall(PetscCalloc2(model->nbody + 1, &s->body_ptr, model->nbody, &s->touched));
+  for (PetscInt i = 0; i < model->nbody; i++) {
+    Body                  body = model->body[i];
+    const FormulationOps *ops  = model->domain[i]->batch->ops;
+    Surface               surface;
+    PetscInt              at;
+
+    PetscCall(PartGetSurface(body->part, &surface));
+    PetscCall(DetectorAddBody(s->detector, body->id, surface, !ops->placement ? DETECT_DEFORMABLE : ops->size ? DETECT_RIGID : DETECT_OBSTACLE, body->origin, &at));
+  }
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetDestroy(ConstraintSet *set)
+{
+  ConstraintSet s = *set;
+
+  PetscFunctionBeginUser;
+  if (!s) PetscFunctionReturn(0);
+  PetscCall(DetectorDestroy(&s->detector));
+  PetscCall(DualDestroy(&s->dual));
+  PetscCall(SideExchangeDestroy(&s->exchange));
+  PetscCall(PetscFree2(s->body_ptr, s->touched));
+  PetscCall(PetscFree(s->group));
+  PetscCall(PetscFree(s->laws));
+  PetscCall(PetscFree(s->row));
+  PetscCall(PetscFree(s->touch));
+  PetscCall(PetscFree(s->order));
+  PetscCall(PetscFree(s->side));
+  PetscCall(PetscFree(s->data));
+  PetscCall(PetscFree(s->block));
+  PetscCall(PetscFree(s->touch_row));
+  PetscCall(PetscFree(s->side_row));
+  PetscCall(PetscFree(s->remote));
+  PetscCall(PetscFree(s->ptr));
+  PetscCall(PetscFree(s->col));
+  PetscCall(PetscFree(s->w));
+  PetscCall(PetscFree(s->b));
+  PetscCall(PetscFree(s->r));
+  PetscCall(PetscFree(s->u));
+  PetscCall(PetscFree(s->laws_of));
+  PetscCall(PetscFree(s->memory));
+  PetscCall(PetscFree(s->points));
+  PetscCall(PetscFree(s->frames));
+  PetscCall(PetscFree(s->values));
+  PetscCall(PetscFree(*set));
+  PetscFunctionReturn(0);
+}
+
+/* A number from 0 to `most`; YAML's .inf is inf */
+static PetscErrorCode ConstraintSetReal_Private(ConstraintSet set, const char option[], PetscReal most, PetscReal *value)
+{
+  char      text[64], *end;
+  PetscBool given;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetString(NULL, NULL, option, text, sizeof(text), &given));
+  if (!given) PetscFunctionReturn(0);
+  *value = strtod(text[0] == '.' && text[1] == 'i' ? text + 1 : text, &end);
+  PetscCheck(end != text && !*end && *value >= 0 && *value <= most, set->comm, PETSC_ERR_USER_INPUT, "%s: '%s' is not a number from 0 to %g", option + 1, text, (double)most);
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetSetFromOptions(ConstraintSet set)
+{
+  static const char *const signorini[] = {"gap", "velocity"}, *const theta[] = {"safe", "paper"};
+  PetscInt                 choice;
+  PetscBool                given;
+
+  PetscFunctionBeginUser;
+  PetscOptionsBegin(set->comm, NULL, "Contact", NULL);
+  PetscCall(PetscOptionsEList("-contact_signorini", "Law of the normal direction", "", signorini, 2, signorini[set->signorini], &choice, &given));
+  if (given) set->signorini = (SignoriniKind)choice;
+  PetscCall(PetscOptionsEList("-contact_theta", "Instant at which the laws hold", "", theta, 2, theta[set->theta], &choice, &given));
+  if (given) set->theta = (ThetaKind)choice;
+  PetscOptionsEnd();
+  PetscCall(ConstraintSetReal_Private(set, "-contact_friction", PETSC_INFINITY, &set->law.friction));
+  PetscCall(ConstraintSetReal_Private(set, "-contact_restitution", 1, &set->law.restitution));
+  PetscCall(ConstraintSetReal_Private(set, "-contact_cohesion", PETSC_MAX_REAL, &set->law.cohesion));
+  PetscCall(DetectorSetFromOptions(set->detector));
+  PetscCall(DualSetFromOptions(set->dual));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetSetLaws(ConstraintSet set, PetscInt ngroup, const PetscInt group[], const ContactLaw law[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscFree(set->group));
+  PetscCall(PetscFree(set->laws));
+  set->ngroup = ngroup;
+  PetscCall(PetscMalloc1(set->model->nglobal, &set->group));
+  PetscCall(PetscMalloc1(ngroup * ngroup, &set->laws));
+  PetscCall(PetscArraycpy(set->group, group, set->model->nglobal));
+  PetscCall(PetscArraycpy(set->laws, law, ngroup * ngroup));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetGetLaw(ConstraintSet set, ContactLaw *law)
+{
+  PetscFunctionBeginUser;
+  *law = set->law;
+  PetscFunctionReturn(0);
+}
+
+static const ContactLaw *ConstraintSetLawOf_Private(ConstraintSet set, PetscInt a, PetscInt b)
+{
+  return set->ngroup ? &set->laws[set->group[a] * set->ngroup + set->group[b]] : &set->law;
+}
+
+/* Where bodies are at the half step */
+static PetscErrorCode ConstraintSetPlace_Private(ConstraintSet set, const Stage *stage)
+{
+  Model model = set->model;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < model->nbody; i++) {
+    const Domain         *d   = model->domain[i];
+    const FormulationOps *ops = d->batch->ops;
+
+    if (ops->placement) {
+      PetscReal R[9], at[3], v[3], spin[3];
+
+      PetscCall((*ops->placement)(d->batch, d->lane, stage, R, at, v, spin));
+      PetscCall(DetectorSetPlacement(set->detector, i, R, model->body[i]->part->centre, at, v, spin));
+    } else {
+      Surface    surface = model->body[i]->part->surface;
+      PetscReal *x, *v;
+
+      PetscCall(DetectorGetNodes(set->detector, i, &x, &v));
+      PetscCall((*ops->nodes)(d->batch, d->lane, surface->nnode, surface->node, x, v));
+    }
+  }
+  PetscFunctionReturn(0);
+}
+
+/* What the block left that has this key, else that of the same node on another patch of a bent surface; NULL: none. *at goes on from call to call. */
+static const ConstraintMemory *ConstraintSetRecall_Private(ConstraintSet set, const Contact *c, PetscInt *at)
+{
+  const ConstraintMemory *m = set->memory, *best = NULL;
+  PetscReal               most = 0.866; /* cos 30 degrees */
+  ContactKey              like = c->key;
+  PetscInt                lo = 0, hi = set->nmemory;
+
+  while (*at < set->nmemory && ContactKeyCompare(&m[*at].key, &c->key) < 0) ++*at;
+  if (*at < set->nmemory && !ContactKeyCompare(&m[*at].key, &c->key)) return &m[*at];
+  if (c->key.kind != CONTACT_NODE_FACET && c->key.kind != CONTACT_FACET_NODE) return NULL;
+  like.j = -1;
+  while (lo < hi) {
+    const PetscInt mid = lo + (hi - lo) / 2;
+
+    if (ContactKeyCompare(&m[mid].key, &like) < 0) lo = mid + 1;
+    else hi = mid;
+  }
+  for (; lo < set->nmemory && m[lo].key.a == like.a && m[lo].key.b == like.b && m[lo].key.kind == like.kind && m[lo].key.i == like.i; lo++) {
+    const PetscReal cosine = m[lo].normal[0] * c->normal[0] + m[lo].normal[1] * c->normal[1] + m[lo].normal[2] * c->normal[2];
+
+    if (cosine > most) {
+      most = cosine;
+      best = &m[lo];
+    }
+  }
+  return best;
+}
+
+/* Rows from contacts; with the velocity law only of those that touch: from 1e-9 of an edge on, until 1e-5 */
+static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *stage, PetscInt n, const Contact contact[])
+{
+  PetscInt at = 0;
+
+  PetscFunctionBeginUser;
+  SetGrow_Private(n, set->capacity, set->row);
+  set->n = 0;
+  for (PetscInt i = 0; i < n; i++) {
+    const Contact          *c   = &contact[i];
+    const ContactLaw       *law = ConstraintSetLawOf_Private(set, c->key.a, c->key.b);
+    const ConstraintMemory *old;
+    Constraint             *row = &set->row[set->n];
+    PetscInt                here;
+
+    if (law->exclude) continue;
+    old = ConstraintSetRecall_Private(set, c, &at);
+    if (set->signorini == SIGNORINI_VELOCITY && c->gap > (old && (old->flags & CONSTRAINT_OPEN) ? 1e-5 : 1e-9) * c->ell) continue;
+    set->n++;
+    row->key     = c->key;
+    row->id[0]   = c->key.a;
+    row->id[1]   = c->key.b;
+    row->rank[0] = row->rank[1] = set->rank;
+    here         = row->rank[0] == set->rank ? 0 : 1;
+    for (PetscInt k = 0; k < 3; k++) {
+      row->frame[k]     = c->normal[k];
+      row->frame[3 + k] = c->tangent[0][k];
+      row->frame[6 + k] = c->tangent[1][k];
+      row->x[k]         = set->model->body[c->body[here]]->origin[k] + c->x[here][k];
+      row->R[k]         = 0;
+    }
+    row->point[0]    = c->point[0];
+    row->point[1]    = c->point[1];
+    row->gap         = c->gap;
+    row->area        = c->area;
+    row->theta       = 1;
+    row->restitution = law->restitution;
+    row->flags       = CONSTRAINT_OPEN | (old ? old->flags & CONSTRAINT_GLUED : 0);
+    if (set->step == 1 && law->cohesion > 0 && c->gap <= 1e-5 * c->ell) row->flags |= CONSTRAINT_GLUED;
+    row->law = (Row){.relation = RELATION_CONE, .rows = 3, .friction = law->friction, .cohesion = row->flags & CONSTRAINT_GLUED ? law->cohesion * c->area * stage->h : 0};
+    if (old)
+      for (PetscInt k = 0; k < 3; k++) row->R[k] = stage->h * old->R[k];
+  }
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscBool *any)
+{
+  const Contact *contact;
+  PetscInt       n, total;
+  PetscReal     *v0;
+
+  PetscFunctionBeginUser;
+  PetscCall(ConstraintSetPlace_Private(set, stage));
+  PetscCall(DetectorUpdate(set->detector, stage->h, &n, &contact));
+  set->step++;
+  PetscCall(ConstraintSetRows_Private(set, stage, n, contact));
+  PetscCall(PetscMemzero(&set->report, sizeof(set->report)));
+  for (PetscInt i = 0; i < set->n; i++) set->report.penetration = PetscMax(set->report.penetration, -set->row[i].gap);
+  total = set->n;
+  if (set->size > 1) {
+    set->first = 0;
+    PetscCallMPI(MPI_Exscan(&set->n, &set->first, 1, MPIU_INT, MPI_SUM, set->comm));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPIU_INT, MPI_SUM, set->comm));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &set->report.penetration, 1, MPIU_REAL, MPIU_MAX, set->comm));
+  }
+  set->report.n = total;
+  *any          = total ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(ConstraintSetTouches_Private(set));
+  if (!total) PetscFunctionReturn(0);
+  SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
+  SetGrow_Private(6 * set->n, set->mside, set->side);
+  v0 = set->data;
+  PetscCall(ConstraintSetVelocities_Private(set, stage, PETSC_FALSE, v0));
+  for (PetscInt t = 0; t < set->ntouch; t++) PetscCall(PetscArraycpy(set->touch[t].v0, v0 + 3 * t, 3));
+  PetscCall(ConstraintSetRelative_Private(set, v0));
+  for (PetscInt i = 0; i < set->n; i++) PetscCall(PetscArraycpy(set->row[i].U0, set->u + 3 * i, 3));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetForget(ConstraintSet set)
+{
+  PetscFunctionBeginUser;
+  PetscCall(DetectorForget(set->detector));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetGetRows(ConstraintSet set, PetscInt *n, const Constraint **row)
+{
+  PetscFunctionBeginUser;
+  *n   = set->n;
+  *row = set->row;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetGetReport(ConstraintSet set, ConstraintReport *report)
+{
+  PetscFunctionBeginUser;
+  *report = set->report;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetGetDetector(ConstraintSet set, Detector *detector)
+{
+  PetscFunctionBeginUser;
+  *detector = set->detector;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetGetDual(ConstraintSet set, Dual *dual)
+{
+  PetscFunctionBeginUser;
+  *dual = set->dual;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetView(ConstraintSet set, PetscViewer viewer)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "ConstraintSet: %s law, theta %s, friction %g, restitution %g, cohesion %g\n", set->signorini == SIGNORINI_GAP ? "gap" : "velocity", set->theta == THETA_SAFE ? "safe" : "paper",
+                                   (double)set->law.friction, (double)set->law.restitution, (double)set->law.cohesion));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " blocks: %" PetscInt_FMT " open, %" PetscInt_FMT " stick, %" PetscInt_FMT " slip; penetration %g, merit %g\n", set->report.n, set->report.state[CONTACT_STATE_OPEN],
+                                   set->report.state[CONTACT_STATE_STICK], set->report.state[CONTACT_STATE_SLIP], (double)set->report.penetration, (double)set->report.merit));
+  PetscFunctionReturn(0);
+}

@@ -1,0 +1,79 @@
+/* ConstraintSet: the rows of a step (contacts that the detector finds), from bodies to the dual problem U = W R + B and back. Every block of
+   rows is owned by one rank; the ranks of its two bodies are told of it and work on its sides. */
+#pragma once
+#include "constraints/detect.h"
+#include "constraints/dual.h"
+#include "physics/model.h"
+
+/* gap: U_N + max(g, 0) / h >= 0 for whatever may touch in the step; velocity: U_N >= 0 for what touches */
+typedef enum { SIGNORINI_GAP, SIGNORINI_VELOCITY } SignoriniKind;
+/* safe: no row adds energy in any step; paper: the laws hold for the velocity at the end of a step */
+typedef enum { THETA_SAFE, THETA_PAPER } ThetaKind;
+typedef enum { STEP_STOP, STEP_CUT, STEP_CONTINUE } StepFailure;
+
+/* How two bodies touch */
+typedef struct {
+  PetscReal friction, restitution, cohesion; /* cohesion: stress that the faces of bodies which touch from the start can bear */
+  PetscBool exclude;
+} ContactLaw;
+
+enum { CONSTRAINT_GLUED = 1, CONSTRAINT_OPEN = 2 }; /* flags: cohesion holds; the velocity law has taken it for touching */
+typedef enum { CONTACT_STATE_OPEN, CONTACT_STATE_STICK, CONTACT_STATE_SLIP } ContactState;
+
+/* A block of rows on the rank that owns it. U is the velocity of the second body's point against the first's along the directions of the frame. */
+typedef struct {
+  ContactKey   key;
+  PetscInt     id[2];       /* bodies */
+  PetscMPIInt  rank[2];     /* and who has them */
+  ContactPoint point[2];
+  PetscReal    frame[9];    /* directions as rows, the normal first */
+  PetscReal    x[3];        /* where, at the half step */
+  PetscReal    gap, area;
+  Row          law;
+  PetscReal    restitution;
+  PetscReal    theta;       /* of the tangents */
+  PetscReal    U0[3];       /* at t */
+  PetscReal    Uf[3];       /* at t + h if no row acted */
+  PetscReal    shift[3];    /* the law is that of W R + Uf + shift */
+  PetscReal    R[3];        /* impulse on the second body, along the frame */
+  PetscReal    U[3];        /* at t + h */
+  PetscInt     flags;
+} Constraint;
+
+/* Of the last step, over all ranks */
+typedef struct {
+  PetscInt            n, state[3];  /* blocks; contacts by ContactState */
+  PetscInt            iterations;   /* of the SNES, of all solves of the step */
+  PetscInt            solves, halved; /* solves; rows whose tangents got theta = 1/2 */
+  PetscReal           merit, penetration; /* worst merit; deepest overlap of a contact at the half step */
+  PetscReal           work;         /* of all rows on the bodies */
+  SNESConvergedReason reason;       /* of the worst solve; SNES_CONVERGED_ITERATING: there was none */
+} ConstraintReport;
+
+typedef struct _p_ConstraintSet *ConstraintSet;
+PETSC_EXTERN PetscErrorCode ConstraintSetCreate(Model model, ConstraintSet *set);
+PETSC_EXTERN PetscErrorCode ConstraintSetDestroy(ConstraintSet *set);
+/* Reads -contact_*, and what the detector and the dual problem read */
+PETSC_EXTERN PetscErrorCode ConstraintSetSetFromOptions(ConstraintSet set);
+/* Bodies belong to groups (group[i] of the body with id i, on every rank); law[a * ngroup + b], symmetric, is that of bodies of groups a and b. The
+   default is one group with the law of -contact_friction, -contact_restitution, -contact_cohesion. */
+PETSC_EXTERN PetscErrorCode ConstraintSetSetLaws(ConstraintSet set, PetscInt ngroup, const PetscInt group[], const ContactLaw law[]);
+PETSC_EXTERN PetscErrorCode ConstraintSetGetLaw(ConstraintSet set, ContactLaw *law);
+
+/* A step: after the prediction, rows of the half step. *any: there are some on any rank */
+PETSC_EXTERN PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscBool *any);
+/* W from the compliance of the touched points: after the operators of the step are known */
+PETSC_EXTERN PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage);
+/* du of the bodies holds what loads and the impulses so far make of it: finds the impulses and takes du on by what they change */
+PETSC_EXTERN PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage);
+/* With du as it will be: works into the bodies' ledgers, and what the next step starts from */
+PETSC_EXTERN PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage);
+/* Drops lists; impulses and flags are kept */
+PETSC_EXTERN PetscErrorCode ConstraintSetForget(ConstraintSet set);
+
+/* Blocks of this rank in the last step, ascending by key; U and R as they ended */
+PETSC_EXTERN PetscErrorCode ConstraintSetGetRows(ConstraintSet set, PetscInt *n, const Constraint **row);
+PETSC_EXTERN PetscErrorCode ConstraintSetGetReport(ConstraintSet set, ConstraintReport *report);
+PETSC_EXTERN PetscErrorCode ConstraintSetGetDetector(ConstraintSet set, Detector *detector);
+PETSC_EXTERN PetscErrorCode ConstraintSetGetDual(ConstraintSet set, Dual *dual);
+PETSC_EXTERN PetscErrorCode ConstraintSetView(ConstraintSet set, PetscViewer viewer);

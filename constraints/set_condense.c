@@ -1,0 +1,209 @@
+/* Touches of bodies: velocities of their points, compliance, and the block rows of W that follow. */
+#include "constraints/set_impl.h"
+
+/* Numbers that a side sends to its touch */
+enum { SEND_BODY, SEND_ROW, SEND_SIGN, SEND_ROWS, SEND_ELEM, SEND_XI, SEND_FRAME = SEND_XI + 3, SEND_COUNT = SEND_FRAME + 9 };
+
+/* The body of this id here */
+static PetscInt BodyLocal_Private(Model model, PetscInt id)
+{
+  PetscInt lo = 0, hi = model->nbody - 1;
+
+  while (lo < hi) {
+    const PetscInt mid = lo + (hi - lo) / 2;
+
+    if (model->body[mid]->id < id) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo;
+}
+
+PetscErrorCode ConstraintSetTouches_Private(ConstraintSet set)
+{
+  Model         model = set->model;
+  SideExchange *e     = &set->exchange;
+  PetscInt      most  = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(SideExchangeSetUp(e, set->n, set->row));
+  SetGrow_Private(2 * SEND_COUNT * set->n, set->mside, set->side);
+  SetGrow_Private(SEND_COUNT * e->ntouch, set->mdata, set->data);
+  for (PetscInt s = 0; s < 2 * set->n; s++) {
+    const Constraint *row = &set->row[s / 2];
+    PetscReal        *d   = set->side + SEND_COUNT * s;
+
+    if (row->id[s % 2] < 0) continue;
+    d[SEND_BODY] = row->id[s % 2];
+    d[SEND_ROW]  = set->first + s / 2;
+    d[SEND_SIGN] = s % 2 ? 1 : -1;
+    d[SEND_ROWS] = row->law.rows;
+    d[SEND_ELEM] = row->point[s % 2].elem;
+    PetscCall(PetscArraycpy(d + SEND_XI, row->point[s % 2].xi, 3));
+    PetscCall(PetscArraycpy(d + SEND_FRAME, row->frame, 9));
+  }
+  PetscCall(SideExchangeForward(e, SEND_COUNT, set->side, set->data));
+  set->ntouch = e->ntouch;
+  if (set->ntouch > set->mtouch) {
+    set->mtouch = set->ntouch + set->ntouch / 2 + 16;
+    PetscCall(PetscRealloc(sizeof(Touch) * set->mtouch, &set->touch));
+    PetscCall(PetscRealloc(sizeof(PetscInt) * set->mtouch, &set->order));
+  }
+  PetscCall(PetscArrayzero(set->body_ptr, model->nbody + 1));
+  for (PetscInt i = 0; i < model->nbatch; i++) model->batch[i]->touched = PETSC_FALSE;
+  for (PetscInt t = 0; t < set->ntouch; t++) {
+    const PetscReal *d     = set->data + SEND_COUNT * t;
+    Touch           *touch = &set->touch[t];
+
+    touch->body = BodyLocal_Private(model, (PetscInt)d[SEND_BODY]);
+    touch->row  = (PetscInt)d[SEND_ROW];
+    touch->sign = d[SEND_SIGN];
+    touch->rows = (PetscInt)d[SEND_ROWS];
+    PetscCall(PartPoint(model->body[touch->body]->part, (PetscInt)d[SEND_ELEM], d + SEND_XI, &touch->point));
+    PetscCall(PetscArraycpy(touch->frame, d + SEND_FRAME, 9));
+    set->body_ptr[touch->body + 1]++;
+    model->domain[touch->body]->batch->touched = PETSC_TRUE;
+  }
+  set->ntouched = 0;
+  for (PetscInt b = 0; b < model->nbody; b++) {
+    if (set->body_ptr[b + 1]) set->touched[set->ntouched++] = b;
+    most = PetscMax(most, set->body_ptr[b + 1]);
+    set->body_ptr[b + 1] += set->body_ptr[b];
+  }
+  for (PetscInt t = set->ntouch - 1; t >= 0; t--) set->order[--set->body_ptr[set->touch[t].body + 1]] = t;
+  for (PetscInt b = 0; b < model->nbody; b++) set->body_ptr[b] = set->body_ptr[b + 1];
+  set->body_ptr[model->nbody] = set->ntouch;
+  /* touches of own rows ascend; those of others come by rank */
+  for (PetscInt k = 0; k < set->ntouched && set->size > 1; k++) {
+    PetscInt *list = set->order + set->body_ptr[set->touched[k]];
+
+    for (PetscInt i = 1; i < set->body_ptr[set->touched[k] + 1] - set->body_ptr[set->touched[k]]; i++)
+      for (PetscInt j = i, swap; j > 0 && set->touch[list[j]].row < set->touch[list[j - 1]].row; j--) swap = list[j], list[j] = list[j - 1], list[j - 1] = swap;
+  }
+  if (most > set->mpoints) {
+    set->mpoints = 2 * most;
+    PetscCall(PetscRealloc(sizeof(*set->points) * set->mpoints, &set->points));
+    PetscCall(PetscRealloc(sizeof(PetscReal) * 9 * set->mpoints, &set->frames));
+    PetscCall(PetscRealloc(sizeof(PetscReal) * 3 * set->mpoints, &set->values));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* Points of the k-th touched body; its touches are list[0 .. n - 1] */
+static void ConstraintSetBody_Private(ConstraintSet set, PetscInt k, Domain **domain, PetscInt *n, const PetscInt **list)
+{
+  const PetscInt b = set->touched[k];
+
+  *domain = set->model->domain[b];
+  *n      = set->body_ptr[b + 1] - set->body_ptr[b];
+  *list   = set->order + set->body_ptr[b];
+  for (PetscInt i = 0; i < *n; i++) set->points[i] = &set->touch[(*list)[i]].point;
+}
+
+PetscErrorCode ConstraintSetVelocities_Private(ConstraintSet set, const Stage *stage, PetscBool end, PetscReal v[])
+{
+  PetscFunctionBeginUser;
+  for (PetscInt k = 0; k < set->ntouched; k++) {
+    Domain         *domain;
+    const PetscInt *list;
+    PetscInt        n;
+
+    ConstraintSetBody_Private(set, k, &domain, &n, &list);
+    PetscCall((*domain->batch->ops->velocities)(domain->batch, domain->lane, stage, n, set->points, end, set->values));
+    for (PetscInt i = 0; i < n; i++) PetscCall(PetscArraycpy(v + 3 * list[i], set->values + 3 * i, 3));
+  }
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetImpulse_Private(ConstraintSet set, const PetscReal R[])
+{
+  PetscFunctionBeginUser;
+  SetGrow_Private(6 * set->n, set->mside, set->side);
+  SetGrow_Private(3 * set->ntouch, set->mdata, set->data);
+  for (PetscInt s = 0; s < 2 * set->n; s++) PetscCall(PetscArraycpy(set->side + 3 * s, R + 3 * (s / 2), 3));
+  PetscCall(SideExchangeForward(&set->exchange, 3, set->side, set->data));
+  for (PetscInt k = 0; k < set->ntouched; k++) {
+    Domain         *domain;
+    const PetscInt *list;
+    PetscInt        n;
+
+    ConstraintSetBody_Private(set, k, &domain, &n, &list);
+    if (!domain->batch->ops->impulse) continue;
+    for (PetscInt i = 0; i < n; i++) {
+      const Touch     *t = &set->touch[list[i]];
+      const PetscReal *r = set->data + 3 * list[i];
+
+      for (PetscInt c = 0; c < 3; c++) {
+        PetscReal p = 0;
+
+        for (PetscInt l = 0; l < t->rows; l++) p += t->frame[3 * l + c] * r[l];
+        set->values[3 * i + c] = t->sign * p;
+      }
+    }
+    PetscCall((*domain->batch->ops->impulse)(domain->batch, domain->lane, n, set->points, set->values));
+  }
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage)
+{
+  PetscInt size = 0, at = 0, nnz = 0;
+
+  PetscFunctionBeginUser;
+  (void)stage;
+  SetGrow_Private(set->ntouch, set->mtouch_row, set->touch_row);
+  SetGrow_Private(2 * set->n, set->mside_row, set->side_row);
+  for (PetscInt k = 0; k < set->ntouched; k++) {
+    const PetscInt b = set->touched[k], n = set->body_ptr[b + 1] - set->body_ptr[b];
+
+    if (set->model->domain[b]->batch->ops->compliance) size += n + 9 * n * n;
+  }
+  SetGrow_Private(size, set->mblock, set->block);
+  for (PetscInt k = 0; k < set->ntouched; k++) {
+    Domain         *domain;
+    const PetscInt *list;
+    PetscInt        n;
+    PetscReal      *w = set->block + at;
+
+    ConstraintSetBody_Private(set, k, &domain, &n, &list);
+    if (!domain->batch->ops->compliance) {
+      for (PetscInt i = 0; i < n; i++) set->touch_row[list[i]] = (BlockRow){0, NULL, NULL};
+      continue;
+    }
+    for (PetscInt i = 0; i < n; i++) {
+      w[i] = set->touch[list[i]].row;
+      for (PetscInt c = 0; c < 9; c++) set->frames[9 * i + c] = set->touch[list[i]].sign * set->touch[list[i]].frame[c];
+      set->touch_row[list[i]] = (BlockRow){n, w, w + n + 9 * n * i};
+    }
+    PetscCall((*domain->batch->ops->compliance)(domain->batch, domain->lane, n, set->points, set->frames, w + n));
+    at += n + 9 * n * n;
+  }
+  for (PetscInt s = 0; s < 2 * set->n; s++) set->side_row[s] = (BlockRow){0, NULL, NULL};
+  PetscCall(SideExchangeRows(&set->exchange, set->touch_row, &set->remote, &set->mremote, set->side_row));
+  SetGrow_Private(set->n + 1, set->mptr, set->ptr);
+  for (PetscInt s = 0; s < 2 * set->n; s++) nnz += set->side_row[s].n;
+  if (nnz > set->mcol) {
+    set->mcol = nnz + nnz / 2 + 16;
+    PetscCall(PetscRealloc(sizeof(PetscInt) * set->mcol, &set->col));
+    PetscCall(PetscRealloc(sizeof(PetscReal) * 9 * set->mcol, &set->w));
+  }
+  set->ptr[0] = nnz = 0;
+  for (PetscInt i = 0; i < set->n; i++) {
+    const BlockRow *a = &set->side_row[2 * i], *b = a + 1;
+    PetscInt        j = 0, k = 0;
+
+    while (j < a->n || k < b->n) { /* merge */
+      const PetscReal left = j < a->n ? a->col[j] : PETSC_MAX_REAL, right = k < b->n ? b->col[k] : PETSC_MAX_REAL;
+      PetscReal      *w = set->w + 9 * nnz;
+
+      set->col[nnz++] = (PetscInt)PetscMin(left, right);
+      if (left <= right) PetscCall(PetscArraycpy(w, a->w + 9 * j++, 9));
+      else PetscCall(PetscArrayzero(w, 9));
+      if (right <= left) {
+        for (PetscInt c = 0; c < 9; c++) w[c] += b->w[9 * k + c];
+        k++;
+      }
+    }
+    set->ptr[i + 1] = nnz;
+  }
+  PetscFunctionReturn(0);
+}

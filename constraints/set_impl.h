@@ -1,0 +1,106 @@
+/* What the files of ConstraintSet share. */
+#pragma once
+#include "constraints/set.h"
+
+/* A side of a block on the rank of its body */
+typedef struct {
+  PetscInt      body;      /* local */
+  PetscInt      row;       /* of all blocks, over the ranks */
+  PetscReal     sign;      /* of R on this body: -1 of the first, 1 of the second */
+  PetscReal     frame[9];
+  PetscInt      rows;
+  PetscReal     v0[3];     /* velocity of the point before */
+  MaterialPoint point;
+} Touch;
+
+/* What a block leaves for the next step */
+typedef struct {
+  ContactKey key;
+  PetscReal  normal[3], R[3]; /* R: force, so that another length of the step does not matter */
+  PetscInt   flags;
+} ConstraintMemory;
+
+/* A row of blocks of W: columns, and 3x3 values by columns */
+typedef struct {
+  PetscInt         n;
+  const PetscReal *col, *w;
+} BlockRow;
+
+/* Who tells whom of sides of blocks: sides 2 i, 2 i + 1 of block i here go to the rank of the body, where they are touches. Widths of
+   messages are in numbers per side. */
+typedef struct {
+  MPI_Comm     comm;
+  PetscMPIInt  rank, size;
+  PetscInt     nside;            /* sides with a body: those here first, then by rank, each rank's ascending */
+  PetscInt    *side;
+  PetscInt     nlocal, ntouch;   /* touches: of sides here first, then by rank */
+  PetscInt    *away, *come;      /* size + 1: sides (touches) of rank r are nlocal + away[r] ... nlocal + away[r + 1] - 1 */
+  PetscReal   *sbuf, *rbuf;
+  PetscInt     mside, msbuf, mrbuf;
+  PetscMPIInt *scount, *rcount, *sdispl, *rdispl;
+} SideExchange;
+
+struct _p_ConstraintSet {
+  MPI_Comm      comm;
+  PetscMPIInt   rank, size;
+  Model         model;
+  Detector      detector;
+  Dual          dual;
+  SignoriniKind signorini;
+  ThetaKind     theta;
+  ContactLaw    law;
+  PetscInt      ngroup, *group;
+  ContactLaw   *laws;
+  PetscInt      step;             /* detections so far: bodies are glued at the first only */
+  PetscInt      n, capacity;      /* blocks here */
+  PetscInt      first;            /* number of the first of them over all ranks */
+  Constraint   *row;
+  SideExchange  exchange;
+  PetscInt      ntouch, mtouch;
+  Touch        *touch;
+  PetscInt     *order, *body_ptr; /* touches by body, each body's ascending by row */
+  PetscInt      ntouched, *touched; /* bodies with touches */
+  PetscReal    *side, *data;      /* scratch: numbers per side, per touch */
+  PetscInt      mside, mdata;
+  PetscReal    *block;            /* of every body with touches: their rows, then W of the body */
+  PetscInt      mblock;
+  BlockRow     *touch_row, *side_row;
+  PetscInt      mtouch_row, mside_row;
+  PetscReal    *remote;           /* block rows that came from other ranks */
+  PetscInt      mremote;
+  PetscInt     *ptr, *col, mptr, mcol;
+  PetscReal    *w, *b, *r, *u;
+  PetscInt      mw, mb;
+  Row          *laws_of;
+  PetscInt      nmemory, mmemory;
+  ConstraintMemory *memory;
+  const MaterialPoint **points;
+  PetscReal    *frames, *values;
+  PetscInt      mpoints;
+  ConstraintReport report;
+};
+
+/* set_exchange.c */
+PETSC_INTERN PetscErrorCode SideExchangeCreate(MPI_Comm comm, SideExchange *e);
+PETSC_INTERN PetscErrorCode SideExchangeDestroy(SideExchange *e);
+/* Collective: sides of n blocks; afterwards e->ntouch touches are here */
+PETSC_INTERN PetscErrorCode SideExchangeSetUp(SideExchange *e, PetscInt n, const Constraint row[]);
+/* Collective: `width` numbers of each side to its touch, and back */
+PETSC_INTERN PetscErrorCode SideExchangeForward(SideExchange *e, PetscInt width, const PetscReal side[], PetscReal touch[]);
+PETSC_INTERN PetscErrorCode SideExchangeBackward(SideExchange *e, PetscInt width, const PetscReal touch[], PetscReal side[]);
+/* Collective: n[t] columns and 9 n[t] values of touch t to its side. Those of sides here stay where they are, others go through the buffer *remote. */
+PETSC_INTERN PetscErrorCode SideExchangeRows(SideExchange *e, const BlockRow touch[], PetscReal **remote, PetscInt *mremote, BlockRow side[]);
+/* set_condense.c: touches of the blocks; velocities of their points (3 each), at t or at the end; du of the bodies by impulses R (3 per block) */
+PETSC_INTERN PetscErrorCode ConstraintSetVelocities_Private(ConstraintSet set, const Stage *stage, PetscBool end, PetscReal v[]);
+PETSC_INTERN PetscErrorCode ConstraintSetTouches_Private(ConstraintSet set);
+/* set_solve.c: velocities of all touches become those of the rows, set->u */
+PETSC_INTERN PetscErrorCode ConstraintSetRelative_Private(ConstraintSet set, const PetscReal v[]);
+PETSC_INTERN PetscErrorCode ConstraintSetImpulse_Private(ConstraintSet set, const PetscReal R[]);
+
+#define SetGrow_Private(n, max, array) \
+  do { \
+    if ((n) > (max)) { \
+      (max) = (n) + (n) / 2 + 16; \
+      PetscCall(PetscRealloc((size_t)(max) * sizeof(*(array)), &(array))); \
+    } \
+  } while (0)

@@ -1,0 +1,185 @@
+/* The dual problem of a step: U of a row is that of theta u(t + h) + (1 - theta) u(t), by theta, so that W stays as it is: W R + Uf + shift. */
+#include "constraints/set_impl.h"
+
+PetscErrorCode ConstraintSetRelative_Private(ConstraintSet set, const PetscReal v[])
+{
+  PetscFunctionBeginUser;
+  if (set->n > set->mb) {
+    set->mb = set->n + set->n / 2 + 16;
+    PetscCall(PetscRealloc(sizeof(PetscReal) * 3 * set->mb, &set->b));
+    PetscCall(PetscRealloc(sizeof(PetscReal) * 3 * set->mb, &set->r));
+    PetscCall(PetscRealloc(sizeof(PetscReal) * 3 * set->mb, &set->u));
+    PetscCall(PetscRealloc(sizeof(Row) * set->mb, &set->laws_of));
+  }
+  SetGrow_Private(6 * set->n, set->mside, set->side);
+  PetscCall(PetscArrayzero(set->side, 6 * set->n));
+  PetscCall(SideExchangeBackward(&set->exchange, 3, v, set->side));
+  for (PetscInt i = 0; i < set->n; i++) {
+    const PetscReal *a = set->side + 6 * i, *b = a + 3, *e = set->row[i].frame;
+
+    for (PetscInt k = 0; k < 3; k++) set->u[3 * i + k] = e[3 * k] * (b[0] - a[0]) + e[3 * k + 1] * (b[1] - a[1]) + e[3 * k + 2] * (b[2] - a[2]);
+  }
+  PetscFunctionReturn(0);
+}
+
+/* The law asks for U(t + h) + shift. Normal: a gap may close; what comes back from an impact; and, to be safe, what opens already may at most be
+   thrown back as fast, or be stopped by a gap that is wide enough for it: R_N (U0 + U) <= 0 in any case. */
+static void ConstraintShift_Private(ConstraintSet set, const Stage *stage, Constraint *row)
+{
+  const PetscReal free = set->signorini == SIGNORINI_GAP ? PetscMax(row->gap, 0) / stage->h : 0, U0 = row->U0[0], back = (1 - row->theta) / row->theta;
+
+  row->shift[0] = free;
+  if (U0 < 0 && row->restitution > 0 && row->gap + stage->h * U0 <= 0) row->shift[0] = row->restitution * U0;
+  if (U0 > 0 && set->theta == THETA_SAFE) row->shift[0] = PetscMax(free, U0);
+  row->shift[1] = back * row->U0[1];
+  row->shift[2] = back * row->U0[2];
+}
+
+static PetscReal ConstraintWork_Private(const Constraint *row, const PetscReal *R, const PetscReal *U)
+{
+  return 0.5 * (R[0] * (row->U0[0] + U[0]) + R[1] * (row->U0[1] + U[1]) + R[2] * (row->U0[2] + U[2]));
+}
+
+/* Rows that would do work on the bodies get theta = 1/2 for their tangents: never back again, so this ends. What the solver's tolerance may make of no work is none. */
+static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscInt *n)
+{
+  PetscReal rtol;
+  SNES      snes;
+
+  PetscFunctionBeginUser;
+  PetscCall(DualGetSNES(set->dual, &snes));
+  PetscCall(SNESGetTolerances(snes, NULL, &rtol, NULL, NULL, NULL));
+  *n = 0;
+  for (PetscInt i = 0; i < set->n; i++) {
+    Constraint *row = &set->row[i];
+    PetscReal   U[3], scale = 0;
+
+    if (row->theta < 1 || row->law.relation == RELATION_EQUAL) continue;
+    for (PetscInt k = 0; k < 3; k++) {
+      U[k] = set->u[3 * i + k] - row->shift[k];
+      scale += PetscAbsReal(set->r[3 * i + k]) * (PetscAbsReal(row->U0[k]) + PetscAbsReal(row->Uf[k]));
+    }
+    if (ConstraintWork_Private(row, set->r + 3 * i, U) <= rtol * scale) continue;
+    row->theta = 0.5;
+    ++*n;
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, n, 1, MPIU_INT, MPI_SUM, set->comm));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
+{
+  ConstraintReport *report = &set->report;
+  const PetscBool   first  = report->solves ? PETSC_FALSE : PETSC_TRUE;
+
+  PetscFunctionBeginUser;
+  SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
+  if (!first) /* W R of the impulses that du has taken up */
+    for (PetscInt i = 0; i < 3 * set->n; i++) set->b[i] = set->u[i] - set->b[i];
+  PetscCall(ConstraintSetVelocities_Private(set, stage, PETSC_TRUE, set->data));
+  PetscCall(ConstraintSetRelative_Private(set, set->data));
+  for (PetscInt i = 0; i < set->n; i++) {
+    Constraint *row = &set->row[i];
+
+    for (PetscInt k = 0; k < 3; k++) {
+      row->Uf[k]         = set->u[3 * i + k] - (first ? 0 : set->b[3 * i + k]);
+      set->r[3 * i + k]  = row->R[k];
+      if (first) row->R[k] = 0; /* from now on: what du has taken up */
+    }
+    set->laws_of[i] = row->law;
+  }
+  for (PetscInt halved = 1; halved;) {
+    SNESConvergedReason reason;
+    SolveReport         solve;
+    PetscInt            iterations;
+
+    for (PetscInt i = 0; i < set->n; i++) {
+      Constraint *row = &set->row[i];
+
+      ConstraintShift_Private(set, stage, row);
+      for (PetscInt k = 0; k < 3; k++) set->b[3 * i + k] = row->Uf[k] + row->shift[k];
+    }
+    PetscCall(DualSetProblem(set->dual, set->n, set->ptr, set->col, set->w, set->b, set->laws_of));
+    PetscCall(DualSolve(set->dual, set->r, set->u, &reason));
+    PetscCall(DualGetReport(set->dual, &solve, &iterations));
+    report->iterations += iterations;
+    report->merit = PetscMax(report->merit, solve.merit);
+    if (!report->solves++ || reason < 0) report->reason = reason;
+    halved = 0;
+    if (set->theta == THETA_SAFE && !stage->rough) PetscCall(ConstraintSetHalve_Private(set, &halved));
+    report->halved += halved;
+  }
+  for (PetscInt i = 0; i < set->n; i++) {
+    Constraint *row = &set->row[i];
+
+    for (PetscInt k = 0; k < 3; k++) {
+      const PetscReal R = set->r[3 * i + k];
+
+      row->U[k] = set->u[3 * i + k] - row->shift[k];
+      set->r[3 * i + k] -= row->R[k];
+      row->R[k] = R;
+    }
+  }
+  PetscCall(ConstraintSetImpulse_Private(set, set->r));
+  PetscFunctionReturn(0);
+}
+
+/* Open, stick or slip */
+static ContactState ConstraintState_Private(const Constraint *row)
+{
+  const PetscReal normal = row->R[0] + row->law.cohesion, rt = PetscSqrtReal(PetscSqr(row->R[1]) + PetscSqr(row->R[2]));
+
+  if (!(normal > 0)) return CONTACT_STATE_OPEN;
+  return rt < (1 - 1e-6) * row->law.friction * normal ? CONTACT_STATE_STICK : CONTACT_STATE_SLIP;
+}
+
+PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
+{
+  Model     model = set->model;
+  PetscReal work  = 0;
+  PetscInt  state[3] = {0, 0, 0};
+
+  PetscFunctionBeginUser;
+  SetGrow_Private(set->n, set->mmemory, set->memory);
+  set->nmemory = set->n;
+  if (!set->report.n) PetscFunctionReturn(0);
+  SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
+  SetGrow_Private(6 * set->n, set->mside, set->side);
+  for (PetscInt s = 0; s < 2 * set->n; s++) PetscCall(PetscArraycpy(set->side + 3 * s, set->row[s / 2].R, 3));
+  PetscCall(SideExchangeForward(&set->exchange, 3, set->side, set->data));
+  PetscCall(ConstraintSetVelocities_Private(set, stage, PETSC_TRUE, set->data + 3 * set->ntouch));
+  for (PetscInt t = 0; t < set->ntouch; t++) {
+    const Touch     *touch  = &set->touch[t];
+    const Domain    *domain = model->domain[touch->body];
+    const PetscReal *R = set->data + 3 * t, *v = set->data + 3 * (set->ntouch + t);
+    PetscReal       *ledger = &domain->batch->ledger[domain->lane * LEDGER_SIZE];
+
+    if (!domain->batch->ops->compliance) continue;
+    for (PetscInt k = 0; k < touch->rows; k++) {
+      const PetscReal *e = touch->frame + 3 * k, w = 0.5 * touch->sign * R[k] * (e[0] * (touch->v0[0] + v[0]) + e[1] * (touch->v0[1] + v[1]) + e[2] * (touch->v0[2] + v[2]));
+
+      ledger[k ? LEDGER_FRICTION : LEDGER_CONTACT] += w;
+      work += w;
+    }
+  }
+  for (PetscInt i = 0; i < set->n; i++) {
+    Constraint       *row = &set->row[i];
+    ConstraintMemory *m   = &set->memory[i];
+
+    state[ConstraintState_Private(row)]++;
+    m->key   = row->key;
+    m->flags = row->flags;
+    if ((row->flags & CONSTRAINT_GLUED) && row->R[0] + row->law.cohesion <= 1e-9 * row->law.cohesion) m->flags &= ~CONSTRAINT_GLUED; /* it bore no more */
+    for (PetscInt k = 0; k < 3; k++) {
+      m->normal[k] = row->frame[k];
+      m->R[k]      = row->R[k] / stage->h;
+    }
+  }
+  if (set->size > 1) {
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, state, 3, MPIU_INT, MPI_SUM, set->comm));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &work, 1, MPIU_REAL, MPIU_SUM, set->comm));
+  }
+  PetscCall(PetscArraycpy(set->report.state, state, 3));
+  set->report.work = work;
+  PetscFunctionReturn(0);
+}
