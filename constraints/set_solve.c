@@ -70,7 +70,7 @@ static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscInt *n)
 PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
 {
   ConstraintReport *report = &set->report;
-  const PetscBool   first  = report->solves ? PETSC_FALSE : PETSC_TRUE;
+  const PetscBool   first  = set->taken ? PETSC_FALSE : PETSC_TRUE;
 
   PetscFunctionBeginUser;
   SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
@@ -106,7 +106,7 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
     report->merit = PetscMax(report->merit, solve.merit);
     if (!report->solves++ || reason < 0) report->reason = reason;
     halved = 0;
-    if (set->theta == THETA_SAFE && !stage->rough) PetscCall(ConstraintSetHalve_Private(set, &halved));
+    if (set->theta == THETA_SAFE) PetscCall(ConstraintSetHalve_Private(set, &halved));
     report->halved += halved;
   }
   for (PetscInt i = 0; i < set->n; i++) {
@@ -121,6 +121,14 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
     }
   }
   PetscCall(ConstraintSetImpulse_Private(set, set->r));
+  set->taken = PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetRestart(ConstraintSet set)
+{
+  PetscFunctionBeginUser;
+  set->taken = PETSC_FALSE;
   PetscFunctionReturn(0);
 }
 

@@ -1,10 +1,10 @@
 /* tl: total Lagrangian formulation (section 3 of the co-rotated integrators report, equations 10 to 17). The tangent at the half
    step is assembled in every step. Solves with it are defect corrections by the factor of the undeformed body, turned with it (tangent
    corrected), or it is factored. With material `linear` it is the constant stiffness in the placed frame. */
+#include "columns.h"
 #include "corrector.h"
 #include "nodal.h"
 #include "formulations.h"
-#include "physics/compliance.h"
 #include "physics/rotation.h"
 #include "physics/simd.h"
 
@@ -20,14 +20,10 @@ typedef struct {
   PetscReal *A, *R;       /* per domain: operator; polar rotation at the half step */
   Factor     single;      /* of the undeformed part */
   PetscBool *lost;        /* per domain: the operator is factored in this step */
-  Corrector *corrector;   /* per domain, where rows couple them; else the first serves all */
+  Corrector *corrector;   /* per domain, where contacts couple them; else the first serves all */
   PetscReal *residual, *z; /* of the domain at work */
-  /* when something touches: */
-  PetscReal  sm, sk;      /* of the step */
-  PetscReal *impulse;     /* of all rows so far, per domain */
-  PetscReal *twist;       /* per domain: what of du is there for its momentum, not by the operator */
-  PetscInt  *ncolumn;     /* per domain, tangent factored: points that its columns are of */
-  PetscReal **column;     /* A^-1 H^T of them, [dof][lane] */
+  Columns   *columns;      /* per domain: of its own factor at touched nodes */
+  Compliance compliance;   /* of the undeformed part */
 } TL;
 
 static PetscBool TLCorrected_Private(Batch batch)
@@ -35,7 +31,7 @@ static PetscBool TLCorrected_Private(Batch batch)
   return batch->tangent == TANGENT_CORRECTED && !batch->part->elastic.linear ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* Must the passes of a defect correction alternate with the solution for the rows? */
+/* Must the passes of a defect correction alternate with the dual problem? */
 static PetscBool TLCoupled_Private(Batch batch, const Stage *stage)
 {
   return TLCorrected_Private(batch) && batch->touched && !stage->implicit ? PETSC_TRUE : PETSC_FALSE;
@@ -56,7 +52,7 @@ static PetscErrorCode TLSetUp_Private(Batch batch)
   if (part->elastic.linear) batch->conserve = PETSC_FALSE;
   PetscCall(PetscMalloc4(9 * part->pattern.ia[part->pattern.nb], &tl->k, n, &tl->x, n, &tl->um, n, &tl->f));
   PetscCall(PetscCalloc3(n * batch->n, &tl->r, n * batch->n, &tl->ku, n * batch->n, &tl->r0));
-  PetscCall(PetscCalloc5(batch->n, &tl->factor, batch->n, &tl->corrector, batch->n, &tl->lost, batch->n, &tl->ncolumn, batch->n, &tl->column));
+  PetscCall(PetscCalloc4(batch->n, &tl->factor, batch->n, &tl->corrector, batch->n, &tl->lost, batch->n, &tl->columns));
   if (TLCorrected_Private(batch)) {
     PetscCall(SIMDCalloc(9 * (size_t)part->pattern.ia[part->pattern.nb] * batch->n, &tl->A));
     PetscCall(PetscMalloc3(9 * batch->n, &tl->R, n, &tl->residual, n, &tl->z));
@@ -73,12 +69,10 @@ static PetscErrorCode TLDestroy_Private(Batch batch)
   for (PetscInt d = 0; d < batch->n; d++) {
     PetscCall(FactorDestroy(&tl->factor[d]));
     PetscCall(CorrectorDestroy(&tl->corrector[d]));
-    PetscCall(SIMDFree(&tl->column[d]));
+    PetscCall(ColumnsDestroy(&tl->columns[d]));
   }
-  PetscCall(PetscFree5(tl->factor, tl->corrector, tl->lost, tl->ncolumn, tl->column));
+  PetscCall(PetscFree4(tl->factor, tl->corrector, tl->lost, tl->columns));
   PetscCall(SIMDFree(&tl->A));
-  PetscCall(SIMDFree(&tl->impulse));
-  PetscCall(SIMDFree(&tl->twist));
   PetscCall(PetscFree3(tl->R, tl->residual, tl->z));
   PetscCall(PetscFree4(tl->k, tl->x, tl->um, tl->f));
   PetscCall(PetscFree3(tl->r, tl->ku, tl->r0));
@@ -155,16 +149,14 @@ static PetscErrorCode TLLinearize_Private(Batch batch, const Stage *stage)
   const PetscReal h = stage->h;
 
   PetscFunctionBeginUser;
-  if (!iteration) PetscCall(PetscArrayzero(batch->du, n * batch->n));
+  if (!iteration) {
+    PetscCall(PetscArrayzero(batch->du, n * batch->n));
+    PetscCall(NodalBegin(batch, &tl->nodal));
+    if (batch->touched && !batch->impulse) PetscCall(SIMDCalloc((size_t)n * batch->n, &batch->impulse));
+    if (batch->touched) PetscCall(PetscArrayzero(batch->impulse, n * batch->n));
+  }
   if (part->elastic.linear) PetscCall(PartGetFactor(part, stage->sm, stage->sk, &tl->constant));
   if (TLCorrected_Private(batch)) PetscCall(PartGetFactorSingle(part, stage->sm, stage->sk, &tl->single));
-  tl->sm = stage->sm;
-  tl->sk = stage->sk;
-  if (batch->touched) {
-    if (!tl->impulse) PetscCall(SIMDCalloc(n * batch->n, &tl->impulse));
-    if (!tl->twist) PetscCall(SIMDCalloc(n * batch->n, &tl->twist));
-    if (!iteration) PetscCall(PetscArrayzero(tl->impulse, n * batch->n));
-  }
   for (PetscInt d = 0; d < batch->n; d++) {
     const PetscReal *u = batch->u + d * n, *du = batch->du + d * n, *x = tl->nodal.qh + d * n, *force = batch->force ? batch->force + d * n : NULL;
     PetscReal       *r = tl->r + d * n, *ku = tl->ku + d * n;
@@ -191,9 +183,10 @@ static PetscErrorCode TLLinearize_Private(Batch batch, const Stage *stage)
         const PetscInt j = 3 * i + c;
 
         /* (13); when iterated, minus what du has taken up already */
-        r[j] = (iteration && batch->touched ? tl->impulse[d * n + j] : 0) + h * ((force ? force[j] : 0) - tl->f[j] - (batch->eta != 0 ? batch->eta * ku[j] : 0)) + part->mass[i] * (h * stage->gravity[c] - h * batch->alpha * u[j] - stage->sm * du[j]);
+        r[j] = h * ((force ? force[j] : 0) - tl->f[j] - (batch->eta != 0 ? batch->eta * ku[j] : 0)) + part->mass[i] * (h * stage->gravity[c] - h * batch->alpha * u[j] - stage->sm * du[j]);
       }
     if (!iteration) PetscCall(PetscArraycpy(tl->r0 + d * n, r, n));
+    if (!iteration && batch->touched && batch->conserve) PetscCall(NodalAddOwed(batch, d, &tl->nodal, stage->sm, r));
     if (TLCoupled_Private(batch, stage)) {
       if (!tl->corrector[d]) PetscCall(CorrectorCreate(n, &tl->corrector[d]));
       PetscCall(CorrectorStart(tl->corrector[d]));
@@ -271,6 +264,7 @@ static PetscErrorCode TLSlow_Private(Batch batch, PetscInt d, Corrector c, const
       PetscCall(TLFactor_Private(batch, d, TLOperator_Private(batch, d)));
       tl->lost[d] = PETSC_TRUE;
       batch->nfallback++;
+      if (batch->touched) batch->again = PETSC_TRUE; /* rows know the other operator */
     }
     PetscCall(CorrectorRestart(c));
   }
@@ -306,118 +300,13 @@ static PetscErrorCode TLMix_Private(Batch batch, const Stage *stage, PetscReal *
   PetscFunctionBeginUser;
   *change = 0;
   for (PetscInt d = 0; d < batch->n && TLCoupled_Private(batch, stage); d++) {
-    Corrector c  = tl->corrector[d];
-    PetscReal one, *x1 = tl->um;
+    Corrector c = tl->corrector[d];
+    PetscReal one;
 
-    LanesAXPY(n, 1, -1, tl->twist + d * n, batch->du + d * n, x1);
-    PetscCall(CorrectorAccept(c, x1, &one));
-    if (c->slow) PetscCall(TLSlow_Private(batch, d, c, tl->r + d * n, x1));
+    PetscCall(CorrectorAccept(c, batch->du + d * n, &one));
+    if (c->slow) PetscCall(TLSlow_Private(batch, d, c, tl->r + d * n, batch->du + d * n));
     if (!c->done) *change = PetscMax(*change, one);
   }
-  PetscFunctionReturn(0);
-}
-
-/* Momentum is set apart from the operator's solution: the next iterate must not have it. */
-static PetscErrorCode TLConserve_Private(Batch batch, const Stage *stage)
-{
-  TL            *tl = (TL *)batch->data;
-  const PetscInt n  = 3 * batch->part->nnode * batch->n;
-
-  PetscFunctionBeginUser;
-  if (TLCoupled_Private(batch, stage)) LanesAXPY(n, 1, -1, batch->du, tl->twist, tl->twist);
-  PetscCall(NodalConserve(batch, stage, &tl->nodal));
-  if (TLCoupled_Private(batch, stage)) LanesAXPY(n, 1, 1, batch->du, tl->twist, tl->twist);
-  PetscFunctionReturn(0);
-}
-
-static PetscErrorCode TLNodes_Private(Batch batch, PetscInt d, PetscInt n, const PetscInt node[], PetscReal x[], PetscReal v[])
-{
-  PetscFunctionBeginUser;
-  PetscCall(NodalNodes(batch, d, &((TL *)batch->data)->nodal, n, node, x, v));
-  PetscFunctionReturn(0);
-}
-
-/* Columns of A^-1 at the points of the step, and W from them */
-static PetscErrorCode TLColumns_Private(Batch batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
-{
-  TL            *tl = (TL *)batch->data;
-  const PetscInt N  = 3 * batch->part->nnode, lanes = (3 * n + 7) / 8 * 8;
-  PetscReal     *z;
-
-  PetscFunctionBeginUser;
-  PetscCall(SIMDFree(&tl->column[d]));
-  PetscCall(SIMDCalloc((size_t)N * lanes, &z));
-  tl->column[d]  = z;
-  tl->ncolumn[d] = n;
-  for (PetscInt i = 0; i < n; i++)
-    for (PetscInt a = 0; a < p[i]->nnode; a++)
-      for (PetscInt c = 0; c < 3; c++) z[(3 * (size_t)p[i]->node[a] + c) * lanes + 3 * i + c] += p[i]->N[a];
-  PetscCall(FactorSolve(tl->factor[d], lanes, z));
-  for (PetscInt i = 0; i < n; i++)
-    for (PetscInt j = i; j < n; j++) {
-      PetscReal C[9] = {0}, A[9], B[9];
-
-      for (PetscInt a = 0; a < p[i]->nnode; a++)
-        for (PetscInt k = 0; k < 9; k++) C[k] += p[i]->N[a] * z[(3 * (size_t)p[i]->node[a] + k / 3) * lanes + 3 * j + k % 3];
-      Mat3Mult(frame + 9 * i, C, A);
-      Mat3MultTransposeRight(A, frame + 9 * j, B);
-      for (PetscInt k = 0; k < 9; k++) {
-        W[9 * (n * i + j) + 3 * (k % 3) + k / 3] = B[k];
-        W[9 * (n * j + i) + k]                   = B[k];
-      }
-      for (PetscInt k = 0; i == j && k < 9; k++) W[9 * (n * i + i) + k] = 0.5 * (B[k] + B[3 * (k % 3) + k / 3]);
-    }
-  PetscFunctionReturn(0);
-}
-
-static const PetscReal *TLFrame_Private(Batch batch, PetscInt d)
-{
-  return batch->part->elastic.linear ? batch->domain[d].body->rotation : ((TL *)batch->data)->R + 9 * d;
-}
-
-static PetscErrorCode TLCompliance_Private(Batch batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
-{
-  TL        *tl = (TL *)batch->data;
-  Compliance c;
-
-  PetscFunctionBeginUser;
-  if (TLCorrected_Private(batch) || batch->part->elastic.linear) {
-    PetscCall(PartGetCompliance(batch->part, tl->sm, tl->sk, &c));
-    PetscCall(NodalCompliance(batch, c, TLFrame_Private(batch, d), n, p, frame, W));
-  } else PetscCall(TLColumns_Private(batch, d, n, p, frame, W));
-  PetscFunctionReturn(0);
-}
-
-static PetscErrorCode TLImpulse_Private(Batch batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal P[])
-{
-  TL            *tl = (TL *)batch->data;
-  const PetscInt N = 3 * batch->part->nnode, lanes = (3 * n + 7) / 8 * 8;
-  Compliance     c;
-
-  PetscFunctionBeginUser;
-  for (PetscInt i = 0; i < n; i++)
-    for (PetscInt a = 0; a < p[i]->nnode; a++)
-      for (PetscInt k = 0; k < 3; k++) tl->impulse[d * N + 3 * p[i]->node[a] + k] += p[i]->N[a] * P[3 * i + k];
-  if (TLCorrected_Private(batch) || batch->part->elastic.linear) {
-    PetscCall(PartGetCompliance(batch->part, tl->sm, tl->sk, &c));
-    PetscCall(NodalImpulse(batch, d, &tl->nodal, c, TLFrame_Private(batch, d), n, p, P));
-    PetscFunctionReturn(0);
-  }
-  PetscCheck(n == tl->ncolumn[d], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Impulses at %" PetscInt_FMT " points, compliance of %" PetscInt_FMT, n, tl->ncolumn[d]);
-  for (PetscInt i = 0; i < N; i++) {
-    PetscReal sum = 0;
-
-    for (PetscInt k = 0; k < 3 * n; k++) sum += tl->column[d][(size_t)i * lanes + k] * P[k];
-    batch->du[d * N + i] += sum;
-  }
-  PetscCall(NodalGive(batch, d, &tl->nodal, n, p, P));
-  PetscFunctionReturn(0);
-}
-
-static PetscErrorCode TLForget_Private(Batch batch)
-{
-  PetscFunctionBeginUser;
-  PetscCall(NodalForget(batch, &((TL *)batch->data)->nodal));
   PetscFunctionReturn(0);
 }
 
@@ -431,9 +320,7 @@ static PetscErrorCode TLSolve_Private(Batch batch, const Stage *stage, PetscReal
     PetscReal *r = tl->r + d * n, *du = batch->du + d * n;
 
     if (TLCoupled_Private(batch, stage)) {
-      if (tl->corrector[d]->done) continue;
-      PetscCall(TLPass_Private(batch, d, tl->corrector[d], r, tl->impulse + d * n, du));
-      PetscCall(PetscArrayzero(tl->twist + d * n, n));
+      if (!tl->corrector[d]->done) PetscCall(TLPass_Private(batch, d, tl->corrector[d], r, batch->impulse + d * n, du));
       continue;
     }
     if (batch->part->elastic.linear) {
@@ -468,7 +355,7 @@ static PetscErrorCode TLCorrect_Private(Batch batch, const Stage *stage)
   StageSetBatch(&s, batch);
   /* K (u + du/2) for the work of damping, without a product: K du = (r0 + impulse - sm M du) / sk */
   if (batch->eta != 0 && !stage->implicit)
-    for (PetscInt i = 0; i < n * batch->n; i++) tl->ku[i] += 0.5 * (tl->r0[i] + (batch->touched ? tl->impulse[i] : 0) - s.sm * batch->part->mass[i % n / 3] * batch->du[i]) / s.sk;
+    for (PetscInt i = 0; i < n * batch->n; i++) tl->ku[i] += 0.5 * (tl->r0[i] + (batch->touched ? batch->impulse[i] : 0) - s.sm * batch->part->mass[i % n / 3] * batch->du[i]) / s.sk;
   PetscCall(NodalCorrect(batch, stage, &tl->nodal));
   PetscFunctionReturn(0);
 }
@@ -516,6 +403,72 @@ static PetscErrorCode TLEnergies_Private(Batch batch, const Stage *stage)
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode TLNodes_Private(Batch batch, PetscInt d, PetscInt n, const PetscInt node[], PetscReal x[], PetscReal v[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(NodalNodes(batch, d, &((TL *)batch->data)->nodal, n, node, x, v));
+  PetscFunctionReturn(0);
+}
+
+/* Both tangents find the same increment, so what its momentum lacks is given in the next step as a load, see TLLinearize_Private(). */
+static PetscErrorCode TLConserve_Private(Batch batch, const Stage *stage)
+{
+  PetscFunctionBeginUser;
+  (void)stage;
+  ((TL *)batch->data)->nodal.conserved = batch->conserve;
+  PetscFunctionReturn(0);
+}
+
+/* The frame in which the constant operator stands for that of domain d; NULL: its own is factored */
+static const PetscReal *TLFrame_Private(Batch batch, PetscInt d)
+{
+  TL *tl = (TL *)batch->data;
+
+  if (batch->part->elastic.linear) return batch->domain[d].body->rotation;
+  return TLCorrected_Private(batch) && !tl->lost[d] ? tl->R + 9 * d : NULL;
+}
+
+static PetscErrorCode TLCompliance_Private(Batch batch, PetscInt d, const Stage *stage, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
+{
+  TL              *tl = (TL *)batch->data;
+  const PetscReal *R  = TLFrame_Private(batch, d);
+
+  PetscFunctionBeginUser;
+  if (R) {
+    PetscCall(PartGetCompliance(batch->part, stage->sm, stage->sk, &tl->compliance));
+    PetscCall(NodalCompliance(batch, tl->compliance, R, n, p, frame, W));
+  } else {
+    PetscCall(ColumnsSetUp(&tl->columns[d], tl->factor[d], batch->part->nnode, n, p));
+    PetscCall(ColumnsCompliance(&tl->columns[d], n, p, frame, W));
+  }
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode TLImpulse_Private(Batch batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal P[])
+{
+  TL              *tl = (TL *)batch->data;
+  const PetscReal *R  = TLFrame_Private(batch, d);
+  const PetscInt   nn = batch->part->nnode;
+
+  PetscFunctionBeginUser;
+  if (R) PetscCall(NodalImpulse(batch, d, &tl->nodal, tl->compliance, R, n, p, P));
+  else {
+    PetscCall(ColumnsApply(&tl->columns[d], nn, n, p, P, batch->du + 3 * nn * d));
+    PetscCall(NodalGive(batch, d, &tl->nodal, n, p, P));
+  }
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt a = 0; a < p[i]->nnode; a++)
+      for (PetscInt c = 0; c < 3; c++) batch->impulse[3 * (nn * d + p[i]->node[a]) + c] += p[i]->N[a] * P[3 * i + c];
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode TLForget_Private(Batch batch)
+{
+  PetscFunctionBeginUser;
+  PetscCall(NodalForget(batch, &((TL *)batch->data)->nodal));
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode TLStress_Private(Batch batch, PetscInt d, PetscInt elem, const PetscReal xi[3], PetscReal sigma[6], PetscReal *mises)
 {
   PetscReal F[9], H[9];
@@ -531,6 +484,6 @@ static PetscErrorCode TLStress_Private(Batch batch, PetscInt d, PetscInt elem, c
 const FormulationOps FormulationTL = {
   .name = "tl", .help = "total Lagrangian: large strains and rotations, the tangent is that of the half step", .code = 3, .elastic = PETSC_TRUE, .reach = 0.45, .size = NodalSize, .setup = TLSetUp_Private,
   .destroy = TLDestroy_Private, .start = NodalStart, .predict = TLPredict_Private, .linearize = TLLinearize_Private, .solve = TLSolve_Private, .mix = TLMix_Private, .correct = TLCorrect_Private,
-  .energies = TLEnergies_Private, .forget = TLForget_Private, .point = NodalPoint, .addforce = NodalAddForce, .stress = TLStress_Private, .momentum = NodalMomentum,
+  .energies = TLEnergies_Private, .point = NodalPoint, .addforce = NodalAddForce, .stress = TLStress_Private, .momentum = NodalMomentum, .forget = TLForget_Private,
   .nodes = TLNodes_Private, .velocities = NodalVelocities, .compliance = TLCompliance_Private, .impulse = TLImpulse_Private, .conserve = TLConserve_Private,
 };

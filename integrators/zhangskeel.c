@@ -3,8 +3,6 @@
 #include "zhangskeel.h"
 #include <petsc/private/tsimpl.h>
 
-#define STEPPER_PASSES 100 /* most of a step with corrected tangents and rows */
-
 const char *const EventNames[EVENT_COUNT] = {"Predict", "Detect", "Linearize", "Solve", "Condense", "Dual", "Correct", "Balance", "Output"};
 
 static const char Citation[] = "@techreport{koziara2017,\n"
@@ -70,32 +68,28 @@ static PetscErrorCode StepperWarn_Private(Stepper s, PetscReal h)
 
 #define ForBatches(s, b) for (PetscInt b##_ = 0; b##_ < (s)->model->nbatch; b##_++) for (Batch b = (s)->model->batch[b##_]; b; b = NULL)
 
-/* Operators and residuals of all batches */
-static PetscErrorCode StepperLinearize_Private(Stepper s, Stage *stage)
+/* Operators and residuals of all batches, then their increments; in further passes of a step that is not iterated only of those that need them.
+   *worst: largest change of the iterated step */
+static PetscErrorCode StepperFree_Private(Stepper s, Stage *stage, PetscReal *worst)
 {
-  PetscFunctionBeginUser;
-  PetscCall(PetscLogEventBegin(s->event[EVENT_LINEARIZE], 0, 0, 0, 0));
-  ForBatches(s, b)
-  {
-    StageSetBatch(stage, b);
-    PetscCall((*b->ops->linearize)(b, stage));
-  }
-  PetscCall(PetscLogEventEnd(s->event[EVENT_LINEARIZE], 0, 0, 0, 0));
-  s->iterations++;
-  PetscFunctionReturn(0);
-}
-
-/* Their increments, or one pass of a corrected tangent; *worst: largest change of the iterated step */
-static PetscErrorCode StepperSolve_Private(Stepper s, Stage *stage, PetscBool pass, PetscReal *worst)
-{
-  PetscReal change;
+  const PetscBool whole = !stage->iteration || s->implicit ? PETSC_TRUE : PETSC_FALSE;
+  PetscReal       change;
 
   PetscFunctionBeginUser;
   *worst = 0;
+  PetscCall(PetscLogEventBegin(s->event[EVENT_LINEARIZE], 0, 0, 0, 0));
+  if (whole) {
+    ForBatches(s, b)
+    {
+      StageSetBatch(stage, b);
+      PetscCall((*b->ops->linearize)(b, stage));
+    }
+  }
+  PetscCall(PetscLogEventEnd(s->event[EVENT_LINEARIZE], 0, 0, 0, 0));
   PetscCall(PetscLogEventBegin(s->event[EVENT_SOLVE], 0, 0, 0, 0));
   ForBatches(s, b)
   {
-    if (pass && !(b->ops->mix && b->touched && b->tangent == TANGENT_CORRECTED)) continue;
+    if (!whole && !b->ops->mix) continue;
     StageSetBatch(stage, b);
     PetscCall((*b->ops->solve)(b, stage, &change));
     if (s->implicit) *worst = PetscMax(*worst, change);
@@ -105,13 +99,13 @@ static PetscErrorCode StepperSolve_Private(Stepper s, Stage *stage, PetscBool pa
 }
 
 /* Impulses of the rows, and what they make of the increments */
-static PetscErrorCode StepperConstrain_Private(Stepper s, const Stage *stage, PetscBool pass)
+static PetscErrorCode StepperConstrain_Private(Stepper s, const Stage *stage)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscLogEventBegin(s->event[EVENT_CONDENSE], 0, 0, 0, 0));
   ForBatches(s, b)
     if (b->touched && b->ops->conserve) PetscCall((*b->ops->conserve)(b, stage));
-  if (!stage->iteration && !pass) PetscCall(ConstraintSetCondense(s->constraints, stage));
+  if (!stage->iteration) PetscCall(ConstraintSetCondense(s->constraints, stage));
   PetscCall(PetscLogEventEnd(s->event[EVENT_CONDENSE], 0, 0, 0, 0));
   PetscCall(PetscLogEventBegin(s->event[EVENT_DUAL], 0, 0, 0, 0));
   PetscCall(ConstraintSetSolve(s->constraints, stage));
@@ -119,27 +113,28 @@ static PetscErrorCode StepperConstrain_Private(Stepper s, const Stage *stage, Pe
   PetscFunctionReturn(0);
 }
 
-/* Corrected tangents with rows: passes of both in turn, until neither changes the other. Rows judge by what is nearly the last increment. */
-static PetscErrorCode StepperPasses_Private(Stepper s, Stage *stage)
+/* Do bodies whose solves are corrections go on? Collective. Where one of them needs another operator the passes begin again. */
+static PetscErrorCode StepperMix_Private(Stepper s, Stage *stage, PetscBool *more)
 {
-  PetscFunctionBeginUser;
-  for (PetscInt pass = 1;; pass++) {
-    PetscReal worst = 0, change;
+  PetscReal change, state[2] = {0, 0};
 
-    PetscCall(PetscLogEventBegin(s->event[EVENT_SOLVE], 0, 0, 0, 0));
-    ForBatches(s, b)
-      if (b->ops->mix) {
-        PetscCall((*b->ops->mix)(b, stage, &change));
-        worst = PetscMax(worst, change);
-      }
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPIU_REAL, MPIU_MAX, s->model->comm));
-    PetscCall(PetscLogEventEnd(s->event[EVENT_SOLVE], 0, 0, 0, 0));
-    if (worst == 0 && !stage->rough) break;
-    PetscCheck(pass <= STEPPER_PASSES, s->model->comm, PETSC_ERR_USER_INPUT, "t = %g: contact and the corrected tangent of tl have not come together in %d passes (last change %.2g); take a smaller -ts_dt, or tangent factored",
-               (double)stage->t, STEPPER_PASSES, (double)worst);
-    stage->rough = worst > 1e-4 ? PETSC_TRUE : PETSC_FALSE;
-    PetscCall(StepperSolve_Private(s, stage, PETSC_TRUE, &change));
-    PetscCall(StepperConstrain_Private(s, stage, PETSC_TRUE));
+  PetscFunctionBeginUser;
+  PetscCall(PetscLogEventBegin(s->event[EVENT_SOLVE], 0, 0, 0, 0));
+  ForBatches(s, b)
+  {
+    if (!b->ops->mix) continue;
+    StageSetBatch(stage, b);
+    PetscCall((*b->ops->mix)(b, stage, &change));
+    state[0] = PetscMax(state[0], change);
+    if (b->again) state[1] = 1;
+    b->again = PETSC_FALSE;
+  }
+  PetscCall(PetscLogEventEnd(s->event[EVENT_SOLVE], 0, 0, 0, 0));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, state, 2, MPIU_REAL, MPIU_MAX, s->model->comm));
+  *more = state[0] > 0 || state[1] > 0 ? PETSC_TRUE : PETSC_FALSE;
+  if (state[1] > 0) {
+    PetscCall(ConstraintSetRestart(s->constraints));
+    stage->iteration = -1;
   }
   PetscFunctionReturn(0);
 }
@@ -163,11 +158,13 @@ PetscErrorCode StepperStep(Stepper s, PetscReal t, PetscReal h, PetscInt balance
   }
   PetscCall(ModelLoads(s->model, &stage));
   for (stage.iteration = 0;; stage.iteration++) {
-    PetscCall(StepperLinearize_Private(s, &stage));
-    PetscCall(StepperSolve_Private(s, &stage, PETSC_FALSE, &worst));
-    stage.rough = rows && s->model->corrected && !s->implicit ? PETSC_TRUE : PETSC_FALSE;
-    if (rows) PetscCall(StepperConstrain_Private(s, &stage, PETSC_FALSE));
-    if (stage.rough) PetscCall(StepperPasses_Private(s, &stage));
+    PetscBool more = PETSC_FALSE;
+
+    PetscCall(StepperFree_Private(s, &stage, &worst));
+    s->iterations++;
+    if (rows) PetscCall(StepperConstrain_Private(s, &stage));
+    if (rows && !s->implicit) PetscCall(StepperMix_Private(s, &stage, &more));
+    if (more) continue;
     if (!s->implicit) break;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPIU_REAL, MPIU_MAX, s->model->comm));
     if (stage.iteration && worst <= s->rtol) break;

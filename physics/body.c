@@ -159,6 +159,7 @@ PetscErrorCode BatchDestroy(Batch *batch)
   if (b->ops->destroy) PetscCall((*b->ops->destroy)(b));
   PetscCall(SIMDFree(&b->du));
   PetscCall(SIMDFree(&b->force));
+  PetscCall(SIMDFree(&b->impulse));
   PetscCall(PetscFree(b->ledger));
   PetscCall(PetscFree(b->domain));
   PetscCall(PetscFree(*batch));

@@ -34,7 +34,6 @@ typedef struct {
   PetscReal sm, sk;      /* A = sm M + sk K, from h and the batch's damping (StageSetBatch) */
   PetscInt  iteration;   /* 0: from du = 0; the linearly implicit step has no other */
   PetscBool implicit;    /* iterated: the force is taken at q(t + h/2) + h/4 du (19) */
-  PetscBool rough;       /* du is not the last yet: rows must not draw conclusions that stay */
   PetscInt  balance;     /* steps that the energy balance after this step stands for; 0: none is made */
 } Stage;
 
@@ -75,6 +74,8 @@ struct _p_Batch {
   PetscReal            *du;             /* increment of u in this step */
   PetscReal            *force;          /* external point forces at the half step, like u; NULL: none in this batch */
   PetscBool             touched;        /* rows act on some domain of it in this step */
+  PetscReal            *impulse;        /* of rows in this step, like u, where the formulation needs it */
+  PetscBool             again;          /* the passes of this step go on with another operator, from the beginning */
   PetscReal            *ledger;         /* LEDGER_SIZE per domain */
   PetscReal             indicator;      /* largest c h^2 omega / r_g of the step, and of whom */
   PetscInt              indicator_lane;
@@ -110,8 +111,8 @@ struct _FormulationOps {
   PetscErrorCode (*predict)(Batch, const Stage *);               /* q(t + h/2), frame, indicator */
   PetscErrorCode (*linearize)(Batch, const Stage *);             /* operator and residual at the stage's configuration */
   PetscErrorCode (*solve)(Batch, const Stage *, PetscReal *change); /* du += A^-1 residual; *change = max |correction| / max |du| */
-  /* Tangents that are corrected, in touched batches: solve is one pass, from the last iterate and the impulses so far. When rows have changed du, mix
-     takes it into the next iterate; *change = max |du - iterate| / max |du|, 0 when all domains are done. NULL: solve is exact. */
+  /* Tangents that are corrected and batch->impulse: solve is one pass, from the last iterate and the present impulse. When contact has changed
+     du and impulse, mix takes du into the next iterate; *change = max |du - iterate| / max |du|, 0 when all domains are done. NULL: solve is exact. */
   PetscErrorCode (*mix)(Batch, const Stage *, PetscReal *change);
   PetscErrorCode (*correct)(Batch, const Stage *);               /* u, q at t + h; external work */
   PetscErrorCode (*energies)(Batch, const Stage *);              /* kinetic, internal; adds the work of damping when stage->balance */
@@ -125,7 +126,7 @@ struct _FormulationOps {
   PetscErrorCode (*placement)(Batch, PetscInt d, const Stage *, PetscReal R[9], PetscReal at[3], PetscReal v[3], PetscReal spin[3]);
   PetscErrorCode (*nodes)(Batch, PetscInt d, PetscInt n, const PetscInt node[], PetscReal x[], PetscReal v[]);
   PetscErrorCode (*velocities)(Batch, PetscInt d, const Stage *, PetscInt n, const MaterialPoint *const p[], PetscBool end, PetscReal v[]); /* at t, or of u + du as it is */
-  PetscErrorCode (*compliance)(Batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[]);    /* E_i C_ij E_j^T, 3x3 blocks by columns, block (i, j) at 9 (n i + j); the directions E are rows of the frames. NULL: it has no unknowns */
+  PetscErrorCode (*compliance)(Batch, PetscInt d, const Stage *, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[]);    /* E_i C_ij E_j^T, 3x3 blocks by columns, block (i, j) at 9 (n i + j); the directions E are rows of the frames. NULL: it has no unknowns */
   PetscErrorCode (*impulse)(Batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal P[]);                       /* du += A^-1 H^T P */
   PetscErrorCode (*conserve)(Batch, const Stage *); /* momentum of du as the loads and the impulses so far have it; NULL: it has it anyway */
 };
