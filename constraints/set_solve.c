@@ -133,7 +133,7 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
     report->merit = PetscMax(report->merit, solve.merit);
     if (!report->solves++ || reason < 0) report->reason = reason;
     halved = 0;
-    if (set->theta == THETA_SAFE) PetscCall(ConstraintSetHalve_Private(set, &halved));
+    if (set->theta == THETA_SAFE && !stage->rough) PetscCall(ConstraintSetHalve_Private(set, &halved));
     report->halved += halved;
   }
   for (PetscInt i = 0; i < set->n; i++) {
