@@ -11,7 +11,9 @@ static PetscErrorCode AutoKernel_Private(SNES snes, Dual d, PetscReal *r, PetscR
   o.tol    = tol;
   o.max_it = snes->max_its;
   if (report->merit <= tol) PetscFunctionReturn(0);
-  if (!d->system->matfree) PetscCall(NlgsWarmUp(d->nlgs, d->system, tol, r, u, report, monitor));
+  /* Sweeps take out what is far off, not the little that bodies at rest have left from step to step: Newton's method does that at once */
+  if (report->merit <= 1e-5) o.alpha0 = PetscMin(o.alpha0, 1e-4);
+  else if (!d->system->matfree) PetscCall(NlgsWarmUp(d->nlgs, d->system, tol, r, u, report, monitor));
   if (!(report->merit <= tol)) PetscCall(ProxSolve(d->newton, d->nlgs, d->system, &o, r, u, report, monitor));
   PetscFunctionReturn(0);
 }
