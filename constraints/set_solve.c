@@ -35,31 +35,52 @@ static void ConstraintShift_Private(ConstraintSet set, const Stage *stage, Const
   row->shift[2] = back * row->U0[2];
 }
 
-static PetscReal ConstraintWork_Private(const Constraint *row, const PetscReal *R, const PetscReal *U)
+/* Work of a row on the bodies, and that of its tangents */
+static PetscReal ConstraintWork_Private(const Constraint *row, const PetscReal *R, const PetscReal *U, PetscReal *tangents)
 {
-  return 0.5 * (R[0] * (row->U0[0] + U[0]) + R[1] * (row->U0[1] + U[1]) + R[2] * (row->U0[2] + U[2]));
+  *tangents = 0.5 * (R[1] * (row->U0[1] + U[1]) + R[2] * (row->U0[2] + U[2]));
+  return 0.5 * R[0] * (row->U0[0] + U[0]) + *tangents;
 }
 
-/* Rows that would do work on the bodies get theta = 1/2 for their tangents: never back again, so this ends. What the solver's tolerance may make of no work is none. */
+/* (rows) / tr W_cc of a block, as in the merit */
+static PetscReal ConstraintSetRho_Private(ConstraintSet set, PetscInt i)
+{
+  PetscReal trace = 0;
+  PetscInt  k     = set->ptr[i];
+
+  while (set->col[k] != set->first + i) k++;
+  for (PetscInt c = 0; c < set->row[i].law.rows; c++) trace += set->w[9 * k + 4 * c];
+  return set->row[i].law.rows / trace;
+}
+
+/* Rows that would do work on the bodies by their tangents get theta = 1/2 for these: never back again, so this ends. The merit leaves rho |U|^2 <= rtol^2 scale
+   open in any row, at the start of the step as at its end: work of such velocities is none. */
 static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscInt *n)
 {
-  PetscReal rtol;
+  PetscReal rtol, sum[2] = {0, 0};
   SNES      snes;
 
   PetscFunctionBeginUser;
   PetscCall(DualGetSNES(set->dual, &snes));
   PetscCall(SNESGetTolerances(snes, NULL, &rtol, NULL, NULL, NULL));
+  for (PetscInt i = 0; i < set->n; i++) {
+    const PetscReal rho = ConstraintSetRho_Private(set, i);
+
+    for (PetscInt k = 0; k < set->row[i].law.rows; k++) {
+      sum[0] += PetscSqr(set->r[3 * i + k]) / rho;
+      sum[1] += PetscSqr(set->b[3 * i + k]) * rho;
+    }
+  }
+  if (set->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, set->comm));
   *n = 0;
   for (PetscInt i = 0; i < set->n; i++) {
-    Constraint *row = &set->row[i];
-    PetscReal   U[3], scale = 0;
+    Constraint      *row = &set->row[i];
+    const PetscReal *R   = set->r + 3 * i, none = rtol * PetscSqrtReal(PetscMax(sum[0], sum[1]) * (R[0] * R[0] + R[1] * R[1] + R[2] * R[2]) / ConstraintSetRho_Private(set, i));
+    PetscReal        U[3], tangents;
 
     if (row->theta < 1 || row->law.relation == RELATION_EQUAL) continue;
-    for (PetscInt k = 0; k < 3; k++) {
-      U[k] = set->u[3 * i + k] - row->shift[k];
-      scale += PetscAbsReal(set->r[3 * i + k]) * (PetscAbsReal(row->U0[k]) + PetscAbsReal(row->Uf[k]));
-    }
-    if (ConstraintWork_Private(row, set->r + 3 * i, U) <= rtol * scale) continue;
+    for (PetscInt k = 0; k < 3; k++) U[k] = set->u[3 * i + k] - row->shift[k];
+    if (ConstraintWork_Private(row, R, U, &tangents) <= none || tangents <= none) continue;
     row->theta = 0.5;
     ++*n;
   }
