@@ -47,7 +47,12 @@ static PetscErrorCode BuildMeshParams_Private(Settings settings, const char part
       PetscCall(PetscMalloc1(PETSC_MAX_PATH_LEN, &paths[*npath]));
       PetscCall(PetscSNPrintf(paths[(*npath)++], PETSC_MAX_PATH_LEN, "%s%s%s", text[0] != '/' && dir ? dir : "", text[0] != '/' && dir && dir[0] ? "/" : "", text));
     } else {
-      if (p->def) {
+      if (p->kind == MESH_PARAM_BOOL) {
+        PetscBool flag;
+
+        PetscCall(SettingsGetBool(settings, key, p->def && !strcmp(p->def, "true") ? PETSC_TRUE : PETSC_FALSE, &flag, &set));
+        reals[nr] = flag ? 1 : 0;
+      } else if (p->def) {
         const char *at = p->def;
 
         for (PetscInt k = 0; k < p->count; k++) {
@@ -64,7 +69,7 @@ static PetscErrorCode BuildMeshParams_Private(Settings settings, const char part
         for (PetscInt k = 0; k < p->count; k++) ints[k] = p->def ? (PetscInt)reals[nr + k] : 0;
         PetscCall(SettingsGetInts(settings, key, p->count, ints, &set));
         for (PetscInt k = 0; k < p->count; k++) reals[nr + k] = ints[k];
-      } else PetscCall(SettingsGetReals(settings, key, p->count, &reals[nr], &set));
+      } else if (p->kind == MESH_PARAM_REAL) PetscCall(SettingsGetReals(settings, key, p->count, &reals[nr], &set));
       UserCheck(set || p->def, "%s: mesh type '%s' needs %s_mesh_%s (%s)", where, gen->type, part, p->name, p->help);
       nr += p->count;
     }
@@ -176,7 +181,7 @@ static PetscErrorCode BuildFormulation_Private(Settings settings, const Section 
 static PetscErrorCode BuildBody_Private(Builder *builder, const Section *s, PetscInt copy, Body *body)
 {
   Settings                 settings = builder->settings;
-  static const char *const frames[] = {"mass", "volume", NULL}, *const tangents[] = {"factored", NULL}, *const motions[] = {"motion_x", "motion_y", "motion_z", "motion_rx", "motion_ry", "motion_rz"};
+  static const char *const frames[] = {"mass", "volume", NULL}, *const tangents[] = {"corrected", "factored", NULL}, *const motions[] = {"motion_x", "motion_y", "motion_z", "motion_rx", "motion_ry", "motion_rz"};
   const FormulationOps    *ops;
   char                     key[KEY_LENGTH], name[256];
   const char              *formulation, *text, *where, *folder;
@@ -212,7 +217,8 @@ static PetscErrorCode BuildBody_Private(Builder *builder, const Section *s, Pets
   PetscCall(SettingsGetChoice(settings, KEY("frame"), frames, FRAME_MASS, &frame, NULL));
   b->frame = (FrameKind)frame;
   PetscCall(SettingsGetBool(settings, KEY("conserve"), PETSC_TRUE, &b->conserve, NULL));
-  PetscCall(SettingsGetChoice(settings, KEY("tangent"), tangents, 0, &tangent, NULL));
+  PetscCall(SettingsGetChoice(settings, KEY("tangent"), tangents, TANGENT_CORRECTED, &tangent, NULL));
+  b->tangent = (TangentKind)tangent;
   UserCheck(!ops->size || part->material.density > 0, "body '%s' moves and needs %s_material_density above zero", name, s->partname);
   UserCheck(!ops->elastic || part->material.young > 0, "body '%s' of formulation %s needs %s_material_young above zero", name, formulation, s->partname);
   for (PetscInt c = 0; c < 6; c++) {
