@@ -84,7 +84,7 @@ const Option option_table[] = {
   OWN("Probe", "<probe>_offset", "", "or from the mass centre of the placed body, 3 numbers [m]"),
 
   OWN("Contact", "contact_enabled", "true if there are bodies to touch", "detect contacts between bodies"),
-  PETSC('r', "Contact", "contact_friction", "0", "coefficient of friction; inf: no slip"),
+  PETSC('f', "Contact", "contact_friction", "0", "coefficient of friction; inf: no slip"),
   PETSC('r', "Contact", "contact_restitution", "0", "part of the approach velocity that comes back from an impact, 0 to 1"),
   PETSC('r', "Contact", "contact_cohesion", "0", "stress that faces which touch at the start can bear until they part [Pa]"),
   PETSC('s', "Contact", "contact_signorini", "gap", "gap: U + gap / dt >= 0 for whatever may touch in a step; velocity: U >= 0 for what touches"),

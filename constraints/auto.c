@@ -9,7 +9,9 @@ static PetscErrorCode AutoKernel_Private(SNES snes, Dual d, System s, PetscReal 
   PetscFunctionBegin;
   o.tol    = tol;
   o.max_it = snes->max_its;
-  if (!s->matfree) PetscCall(NlgsWarmUp(d->nlgs, s, tol, r, u, report, monitor));
+  /* Sweeps take out what is far off, not the little that bodies at rest have left from step to step: Newton's method does that at once */
+  if (report->merit <= 1e-5) o.alpha0 = PetscMin(o.alpha0, 1e-4);
+  else if (!s->matfree) PetscCall(NlgsWarmUp(d->nlgs, s, tol, r, u, report, monitor));
   if (!(report->merit <= tol)) PetscCall(ProxSolve(d->newton, d->nlgs, s, &o, r, u, report, monitor));
   PetscFunctionReturn(0);
 }

@@ -67,7 +67,7 @@ PetscErrorCode ConstraintSetDestroy(ConstraintSet *set)
   PetscFunctionReturn(0);
 }
 
-/* A number from 0 to `most`; YAML's .inf is inf */
+/* A number from 0 to `most`; YAML's .inf is inf, beyond what PETSc calls so */
 static PetscErrorCode ConstraintSetReal_Private(ConstraintSet set, const char option[], PetscReal most, PetscReal *value)
 {
   char      text[64], *end;
@@ -94,7 +94,7 @@ PetscErrorCode ConstraintSetSetFromOptions(ConstraintSet set)
   PetscCall(PetscOptionsEList("-contact_theta", "Instant at which the laws hold", "", theta, 2, theta[set->theta], &choice, &given));
   if (given) set->theta = (ThetaKind)choice;
   PetscOptionsEnd();
-  PetscCall(ConstraintSetReal_Private(set, "-contact_friction", PETSC_INFINITY, &set->law.friction));
+  PetscCall(ConstraintSetReal_Private(set, "-contact_friction", INFINITY, &set->law.friction));
   PetscCall(ConstraintSetReal_Private(set, "-contact_restitution", 1, &set->law.restitution));
   PetscCall(ConstraintSetReal_Private(set, "-contact_cohesion", PETSC_MAX_REAL, &set->law.cohesion));
   PetscCall(DetectorSetFromOptions(set->detector));
