@@ -35,9 +35,11 @@ static void ConstraintShift_Private(ConstraintSet set, const Stage *stage, Const
   row->shift[2] = back * row->U0[2];
 }
 
-static PetscReal ConstraintWork_Private(const Constraint *row, const PetscReal *R, const PetscReal *U)
+/* Adds the works of a row's normal and tangents on the bodies */
+static void ConstraintWork_Private(const Constraint *row, const PetscReal *R, const PetscReal *U, PetscReal work[2])
 {
-  return 0.5 * (R[0] * (row->U0[0] + U[0]) + R[1] * (row->U0[1] + U[1]) + R[2] * (row->U0[2] + U[2]));
+  work[0] += 0.5 * R[0] * (row->U0[0] + U[0]);
+  work[1] += 0.5 * (R[1] * (row->U0[1] + U[1]) + R[2] * (row->U0[2] + U[2]));
 }
 
 /* |R|^2 / rho of block i, with the merit's rho = rows / trace W_ii, and rho |B|^2 */
@@ -77,16 +79,17 @@ static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscInt *n)
   if (set->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, set->comm));
   *n = 0;
   for (PetscInt i = 0, j; i < set->n; i = j) {
-    PetscReal work = 0, size = 0;
+    PetscReal work[2] = {0, 0}, size = 0, none;
 
     for (j = i; j < set->n && set->row[j].id[0] == set->row[i].id[0] && set->row[j].id[1] == set->row[i].id[1]; j++) {
       const PetscReal *u = set->u + 3 * j, *shift = set->row[j].shift, U[3] = {u[0] - shift[0], u[1] - shift[1], u[2] - shift[2]};
 
-      work += ConstraintWork_Private(&set->row[j], set->r + 3 * j, U);
+      ConstraintWork_Private(&set->row[j], set->r + 3 * j, U, work);
       ConstraintSetEnergies_Private(set, j, &s, &b);
       size += s;
     }
-    if (set->row[i].theta < 1 || work <= rtol * PetscSqrtReal(size * PetscMax(sum[0], sum[1]))) continue;
+    none = rtol * PetscSqrtReal(size * PetscMax(sum[0], sum[1]));
+    if (set->row[i].theta < 1 || work[0] + work[1] <= none || work[1] <= none) continue;
     for (PetscInt k = i; k < j; k++) set->row[k].theta = 0.5;
     *n += j - i;
   }
