@@ -511,7 +511,7 @@ static PetscErrorCode BuildGravity_Private(Settings settings, Model model)
 /* Names of all sections, so that every option can be told whose it is; on every rank, since they are only names */
 static PetscErrorCode BuildSections_Private(Builder *b)
 {
-  static const char *const lists[] = {"forces", "probes"}, *const kinds[] = {"force", "probe"};
+  static const char *const lists[] = {"forces", "probes", "contact_pairs"}, *const kinds[] = {"force", "probe", "pair"};
   Settings                 settings = b->settings;
   const char *const       *names;
   PetscBool                set;
@@ -525,7 +525,7 @@ static PetscErrorCode BuildSections_Private(Builder *b)
     b->section[i].name = names[i];
     PetscCall(SettingsAddSection(settings, "body", names[i]));
   }
-  for (PetscInt k = 0; k < 2; k++) {
+  for (PetscInt k = 0; k < 3; k++) {
     const char *const *items;
     PetscInt           n;
 
@@ -550,7 +550,24 @@ static PetscErrorCode BuildSections_Private(Builder *b)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes *probes)
+static PetscErrorCode BuildName_Private(void *ctx, PetscInt id, char name[], size_t length)
+{
+  const Builder *b  = (Builder *)ctx;
+  PetscInt       lo = 0, hi = b->nsection - 1;
+
+  PetscFunctionBeginUser;
+  while (lo < hi) { /* the last section that begins at id or before */
+    const PetscInt mid = lo + (hi - lo + 1) / 2;
+
+    if (b->section[mid].first <= id) lo = mid;
+    else hi = mid - 1;
+  }
+  if (b->section[lo].many) PetscCall(PetscSNPrintf(name, length, "%s_%" PetscInt_FMT, b->section[lo].name, id - b->section[lo].first));
+  else PetscCall(PetscStrncpy(name, b->section[lo].name, length));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes *probes, Pairs *pairs)
 {
   Builder        b     = {.settings = settings};
   PetscInt       total = 0, nown, *own, at = 0;
@@ -585,6 +602,7 @@ PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes
   PetscCall(BuildGravity_Private(settings, *model));
   PetscCall(ErrorAgree(comm, BuildForces_Private(comm, &b, *model)));
   PetscCall(ErrorAgree(comm, BuildProbes_Private(comm, &b, *model, probes)));
+  PetscCall(PairsCreate(settings, total, BuildName_Private, &b, pairs));
   for (PetscInt i = 0; i < b.nsection; i++) PetscCall(CopiesDestroy(&b.section[i].copies));
   PetscCall(PetscFree(b.section));
   PetscCall(PetscFree(b.part));

@@ -1,6 +1,7 @@
 /* From settings to a model. */
 #pragma once
 #include "physics/model.h"
+#include "pairs.h"
 #include "settings.h"
 
 typedef struct {
@@ -14,6 +15,6 @@ typedef struct {
   Probe   *probe;
 } Probes;
 
-/* Collective. Adds the sections of the model to the settings, makes the bodies that this rank owns, forces and probes. */
-PETSC_EXTERN PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes *probes);
+/* Collective. Adds the sections of the model to the settings, makes the bodies that this rank owns, forces, probes and pairs. */
+PETSC_EXTERN PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes *probes, Pairs *pairs);
 PETSC_EXTERN PetscErrorCode ProbesDestroy(Probes *probes);

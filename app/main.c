@@ -15,6 +15,7 @@ static PetscErrorCode Main_Private(int argc, char **argv, PetscInt *failed)
   Settings      settings;
   Model         model  = NULL;
   Probes        probes = {0, NULL};
+  Pairs         pairs  = NULL;
   PetscInt      nfile;
   char        **files;
   PetscBool     help, fclib;
@@ -44,9 +45,10 @@ static PetscErrorCode Main_Private(int argc, char **argv, PetscInt *failed)
   }
   PetscCall(PetscLogStageRegister("Set-up", &stage));
   PetscCall(PetscLogStagePush(stage));
-  PetscCall(BuildModel(PETSC_COMM_WORLD, settings, &model, &probes));
+  PetscCall(BuildModel(PETSC_COMM_WORLD, settings, &model, &probes, &pairs));
   PetscCall(PetscLogStagePop());
-  PetscCall(RunModel(PETSC_COMM_WORLD, settings, model, &probes));
+  PetscCall(RunModel(PETSC_COMM_WORLD, settings, model, &probes, pairs));
+  PetscCall(PairsDestroy(&pairs));
   PetscCall(ProbesDestroy(&probes));
   PetscCall(ModelDestroy(&model));
   PetscCall(SettingsDestroy(&settings));

@@ -91,6 +91,13 @@ const Option option_table[] = {
   PETSC('s', "Contact", "contact_theta", "safe", "safe: contact never adds energy; paper: laws hold for the velocity at the end of a step"),
   PETSC('s', "Contact", "contact_points", "hull", "hull: corners of what two faces share (of deformable bodies: nodes of one side), all, or centroid: one for every two elements"),
 
+  OWN("Contact", "contact_pairs", "", "names of laws of contact between particular bodies; each has a section of its name"),
+  OWN("Contact", "<pair>_bodies", "", "two names or patterns of bodies, such as [brick*, floor]; later pairs win"),
+  OWN("Contact", "<pair>_friction", "that of all", "coefficient of friction between them"),
+  OWN("Contact", "<pair>_restitution", "that of all", "restitution"),
+  OWN("Contact", "<pair>_cohesion", "that of all", "cohesion [Pa]"),
+  OWN("Contact", "<pair>_exclude", "false", "they do not touch at all"),
+
   OWN("Output", "output_history", "", "CSV file of energies and probes"),
   OWN("Output", "output_exodus", "", "Exodus II file of the moving meshes"),
   OWN("Output", "output_interval", "0", "model time between outputs (0: every step)"),

@@ -482,7 +482,7 @@ static PetscErrorCode RunTrySolver_Private(Model model)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes)
+PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes, Pairs pairs)
 {
   Run         run = {.comm = comm, .model = model, .probes = probes};
   const char *history, *exodus, *restart, *scheme;
@@ -526,6 +526,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   if (enabled) {
     PetscCall(ErrorAgree(comm, ConstraintSetCreate(model, &run.stepper.constraints)));
     PetscCall(ConstraintSetSetFromOptions(run.stepper.constraints));
+    PetscCall(PairsApply(pairs, run.stepper.constraints));
   }
   run.stepper.rtol   = 1e-12;
   run.stepper.max_it = 25;
