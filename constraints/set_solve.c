@@ -28,6 +28,10 @@ static void ConstraintShift_Private(ConstraintSet set, const Stage *stage, Const
 {
   const PetscReal free = set->signorini == SIGNORINI_GAP ? PetscMax(row->gap, 0) / stage->h : 0, U0 = row->U0[0], back = (1 - row->theta) / row->theta;
 
+  if (row->law.relation == RELATION_EQUAL) {
+    for (PetscInt k = 0; k < 3; k++) row->shift[k] = k < row->law.rows ? row->U0[k] - 2 * row->mean[k] : 0;
+    return;
+  }
   row->shift[0] = free;
   if (U0 < 0 && row->restitution > 0 && row->gap + stage->h * U0 <= 0) row->shift[0] = row->restitution * U0;
   if (U0 > 0 && set->theta == THETA_SAFE) row->shift[0] = PetscMax(free, U0);
@@ -73,6 +77,8 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
   const PetscBool   first  = report->solves ? PETSC_FALSE : PETSC_TRUE;
 
   PetscFunctionBeginUser;
+  PetscCall(ConstraintSetHold_Private(set, stage, PETSC_FALSE));
+  if (!report->rows) PetscFunctionReturn(0);
   SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
   if (!first) /* W R of the impulses that du has taken up */
     for (PetscInt i = 0; i < 3 * set->n; i++) set->b[i] = set->u[i] - set->b[i];
@@ -121,6 +127,7 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
     }
   }
   PetscCall(ConstraintSetImpulse_Private(set, set->r));
+  PetscCall(ConstraintSetHold_Private(set, stage, PETSC_TRUE));
   PetscFunctionReturn(0);
 }
 
@@ -142,7 +149,9 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
   PetscFunctionBeginUser;
   SetGrow_Private(set->n, set->mmemory, set->memory);
   set->nmemory = set->n;
-  if (!set->report.n) PetscFunctionReturn(0);
+  set->h       = stage->h;
+  PetscCall(ConstraintSetHeldAccept_Private(set, stage));
+  if (!set->report.rows) PetscFunctionReturn(0);
   SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
   SetGrow_Private(6 * set->n, set->mside, set->side);
   for (PetscInt s = 0; s < 2 * set->n; s++) PetscCall(PetscArraycpy(set->side + 3 * s, set->row[s / 2].R, 3));
@@ -158,15 +167,15 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
     for (PetscInt k = 0; k < touch->rows; k++) {
       const PetscReal *e = touch->frame + 3 * k, w = 0.5 * touch->sign * R[k] * (e[0] * (touch->v0[0] + v[0]) + e[1] * (touch->v0[1] + v[1]) + e[2] * (touch->v0[2] + v[2]));
 
-      ledger[k ? LEDGER_FRICTION : LEDGER_CONTACT] += w;
-      work += w;
+      ledger[touch->equal ? LEDGER_CONSTRAINT : k ? LEDGER_FRICTION : LEDGER_CONTACT] += w;
+      if (!touch->equal) work += w;
     }
   }
   for (PetscInt i = 0; i < set->n; i++) {
     Constraint       *row = &set->row[i];
     ConstraintMemory *m   = &set->memory[i];
 
-    state[ConstraintState_Private(row)]++;
+    if (row->law.relation != RELATION_EQUAL) state[ConstraintState_Private(row)]++;
     m->key   = row->key;
     m->flags = row->flags;
     if ((row->flags & CONSTRAINT_GLUED) && row->R[0] + row->law.cohesion <= 1e-9 * row->law.cohesion) m->flags &= ~CONSTRAINT_GLUED; /* it bore no more */
