@@ -11,8 +11,8 @@ typedef struct {
   PetscBool   offset;
 } Place;
 
-/* What ranks tell each other: bodies that the pattern matches, of them such that move; the first point; the other side of a ball (is there one, rank, id, elem, xi, is it at rest for ever) */
-enum { TOLD_BODIES, TOLD_MOVING, TOLD_PLACE, TOLD_SIDE = TOLD_PLACE + 3, SIDE_HERE = 0, SIDE_RANK, SIDE_ID, SIDE_ELEM, SIDE_XI, SIDE_REST = SIDE_XI + 3, SIDE_COUNT, TOLD_COUNT = TOLD_SIDE + SIDE_COUNT };
+/* What ranks tell each other: bodies that the pattern matches, of them such that move; the first point; the other side of a ball (is there one, rank, id, elem, xi, is it at rest for ever, velocity, speed) */
+enum { TOLD_BODIES, TOLD_MOVING, TOLD_PLACE, TOLD_SIDE = TOLD_PLACE + 3, SIDE_HERE = 0, SIDE_RANK, SIDE_ID, SIDE_ELEM, SIDE_XI, SIDE_REST = SIDE_XI + 3, SIDE_VELOCITY, SIDE_SPEED = SIDE_VELOCITY + 3, SIDE_COUNT, TOLD_COUNT = TOLD_SIDE + SIDE_COUNT };
 
 static PetscErrorCode ConstraintText_Private(Settings settings, const char name[], const char rest[], const char **text, PetscBool *set)
 {
@@ -103,6 +103,17 @@ static PetscErrorCode ConstraintLocate_Private(const char name[], Body body, con
   PetscFunctionReturn(0);
 }
 
+/* Velocity of the placed point x at the start, and a speed that it is to be compared with */
+static void ConstraintVelocity_Private(Body body, const PetscReal x[3], PetscReal v[3], PetscReal *speed)
+{
+  PetscReal r[3];
+
+  for (PetscInt c = 0; c < 3; c++) r[c] = x[c] - body->origin[c];
+  Vec3Cross(body->spin, r, v);
+  for (PetscInt c = 0; c < 3; c++) v[c] += body->velocity[c];
+  *speed = PetscSqrtReal(Vec3Dot(body->velocity, body->velocity)) + body->part->radius * PetscSqrtReal(Vec3Dot(body->spin, body->spin));
+}
+
 /* Nodes of a set, ascending; the caller frees them */
 static PetscErrorCode ConstraintNodes_Private(const char name[], Body body, const Place *place, PetscInt *n, PetscInt **node)
 {
@@ -165,6 +176,7 @@ static PetscErrorCode ConstraintPoints_Private(Supports *supports, PetscInt i, M
       for (PetscInt c = 0; c < 3; c++) p.placed[c] = place->point[c] + (place->offset ? body->origin[c] : 0);
       ierr = ConstraintLocate_Private(name, body, ops, p.placed, &p.point[1]);
     }
+    ConstraintVelocity_Private(body, p.placed, p.velocity, &p.speed);
     if (!ierr) ierr = SupportsAddPoint(supports, &p);
   }
   PetscCall(PetscFree(node));
@@ -218,6 +230,7 @@ static PetscErrorCode ConstraintsOther_Private(Builder *b, Model model, Supports
     ops  = model->domain[local]->batch->ops;
     UserCheck(ops->velocities, "constraint '%s': body '%s' is of formulation %s, on which constraints cannot act", supports->support[i].name, body->name, ops->name);
     PetscCall(ConstraintLocate_Private(supports->support[i].name, body, ops, t + TOLD_PLACE, &at));
+    ConstraintVelocity_Private(body, t + TOLD_PLACE, t + TOLD_SIDE + SIDE_VELOCITY, &t[TOLD_SIDE + SIDE_SPEED]);
     t += TOLD_SIDE;
     t[SIDE_HERE] = 1;
     t[SIDE_RANK] = rank;
@@ -281,6 +294,8 @@ PetscErrorCode BuildConstraints_Private(MPI_Comm comm, Builder *b, Model model, 
     p->rank[0]       = (PetscMPIInt)t[SIDE_RANK];
     p->point[0].elem = (PetscInt)t[SIDE_ELEM];
     PetscCall(PetscArraycpy(p->point[0].xi, t + SIDE_XI, 3));
+    for (PetscInt c = 0; c < 3; c++) p->velocity[c] -= t[SIDE_VELOCITY + c];
+    p->speed += t[SIDE_SPEED];
   }
   PetscCall(PetscFree3(place, told, first));
   PetscFunctionReturn(0);

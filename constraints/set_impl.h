@@ -46,6 +46,7 @@ typedef struct {
   MaterialPoint at;
   PetscReal     frame[9];
   PetscInt      rows;
+  PetscBool     mend;     /* its velocity contradicts it at the start */
 } SupportRow;
 
 /* A point whose rows are eliminated */
@@ -77,7 +78,6 @@ typedef struct {
   PetscReal      *frames, *values, *rhs, *C, *Z;
   PetscInt        mpoints, mC, mZ;
 } SupportRows;
-#define SUPPORT_START 2 /* steps in which velocities that contradict supports at the start are mended */
 
 struct _p_ConstraintSet {
   MPI_Comm      comm;

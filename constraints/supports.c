@@ -98,6 +98,9 @@ PetscErrorCode ConstraintSetSetSupports(ConstraintSet set, const Supports *suppo
     s->local[i] = BodyLocal_Private(model, p->id[1]);
     PetscCall(SupportMaterialPoint(model->body[s->local[i]]->part, p->point[1].elem, p->point[1].xi, &s->row[i].at));
     s->row[i].rows = SupportFrame_Private(&supports->support[p->support], s->row[i].frame);
+    s->row[i].mend = PETSC_FALSE;
+    for (PetscInt k = 0; k < s->row[i].rows; k++)
+      if (PetscAbsReal(Vec3Dot(s->row[i].frame + 3 * k, p->velocity)) > 1e-8 * p->speed) s->row[i].mend = PETSC_TRUE;
     if (p->id[0] >= 0 || !s->eliminate) s->order[s->nkept++] = i;
   }
   if (s->nkept) PetscCall(PetscTimSort(s->nkept, s->order, sizeof(*s->order), SupportCompare_Private, supports->point));
@@ -113,9 +116,16 @@ PetscErrorCode ConstraintSetSupportsDestroy_Private(ConstraintSet set)
   PetscFunctionReturn(0);
 }
 
+/* Two steps, in which velocities that contradict supports at the start are mended: the first stops what must not be, the second what the sudden change of the
+   body's spin makes of that. */
+static PetscBool SupportsStart_Private(const SupportRows *s, const Stage *stage)
+{
+  return stage->t - s->origin < 1.5 * stage->h ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /* Mean velocity of the step that the rows of point i on one body shall have. With theta = 1/2 and a target of zero, rows do no work. But what does not go
-   as it should at t (the start; a kink in what is prescribed) would then come back with the other sign in every step, for ever. So the first two
-   steps, and all of what is prescribed, ask for the right velocity at t + h, as if V at t was right: the mean of V(t) and v(t + h). A displacement besides
+   as it should at t (the start; a kink in what is prescribed) would then come back with the other sign in every step, for ever. So at
+   such a start, and always for what is prescribed, rows ask for the right velocity at t + h, as if V at t was right: the mean of V(t) and v(t + h). A displacement besides
    takes half of what is missing of the way, which leaves no error after two steps. */
 PetscErrorCode ConstraintSetTarget_Private(ConstraintSet set, const Stage *stage, PetscInt i, PetscReal x[3], PetscReal mean[3])
 {
@@ -129,7 +139,7 @@ PetscErrorCode ConstraintSetTarget_Private(ConstraintSet set, const Stage *stage
   PetscFunctionBeginUser;
   for (PetscInt k = 0; k < 3; k++) mean[k] = 0;
   PetscCall((*domain->batch->ops->point)(domain->batch, domain->lane, &row->at, stage->t, x, V));
-  if (!support->value && set->step > SUPPORT_START) PetscFunctionReturn(0);
+  if (!support->value && (!row->mend || !SupportsStart_Private(s, stage))) PetscFunctionReturn(0);
   for (PetscInt k = 0; k < row->rows; k++) mean[k] = 0.5 * Vec3Dot(row->frame + 3 * k, V);
   if (support->kind == SUPPORT_VELOCITY) PetscCall(FunctionEvaluate(support->value, end, p->placed, &v));
   /* before a corner of a table that is at t + h, not after it */
@@ -199,8 +209,11 @@ PetscErrorCode ConstraintSetKeptRows_Private(ConstraintSet set, const Stage *sta
 /* Ties of two bodies, while the velocities of the start are being mended: collective */
 PetscErrorCode ConstraintSetKeptStart_Private(ConstraintSet set, const Stage *stage)
 {
+  const SupportRows *s = &set->supports;
+  PetscInt           k = 0;
+
   PetscFunctionBeginUser;
-  if (!set->supports.all || set->step > SUPPORT_START) PetscFunctionReturn(0);
+  if (!s->all || !SupportsStart_Private(s, stage)) PetscFunctionReturn(0);
   PetscCall(PetscArrayzero(set->data, 3 * set->ntouch));
   for (PetscInt t = 0; t < set->ntouch; t++) {
     const Touch  *touch  = &set->touch[t];
@@ -210,9 +223,12 @@ PetscErrorCode ConstraintSetKeptStart_Private(ConstraintSet set, const Stage *st
     if (touch->equal) PetscCall((*domain->batch->ops->point)(domain->batch, domain->lane, &touch->point, stage->t, x, set->data + 3 * t));
   }
   PetscCall(ConstraintSetRelative_Private(set, set->data));
-  for (PetscInt i = 0; i < set->n; i++)
-    if (set->row[i].key.kind == CONTACT_SUPPORT && set->row[i].id[0] >= 0)
-      for (PetscInt k = 0; k < 3; k++) set->row[i].mean[k] = 0.5 * set->u[3 * i + k];
+  for (PetscInt i = 0; i < set->n; i++) {
+    if (set->row[i].key.kind != CONTACT_SUPPORT) continue;
+    if (set->row[i].id[0] >= 0 && s->row[s->order[k]].mend)
+      for (PetscInt c = 0; c < 3; c++) set->row[i].mean[c] = 0.5 * set->u[3 * i + c];
+    k++;
+  }
   PetscFunctionReturn(0);
 }
 

@@ -28,6 +28,7 @@ typedef struct {
   PetscMPIInt  rank[2];
   ContactPoint point[2];
   PetscReal    placed[3];
+  PetscReal    velocity[3], speed; /* at the start, against what it is tied to; and of the bodies, to compare with */
 } SupportPoint;
 
 typedef struct {
