@@ -11,8 +11,8 @@ typedef struct {
   PetscBool   offset;
 } Place;
 
-/* What ranks tell each other: bodies that the pattern matches, of them such that move; the first point; the other side of a ball (is there one, rank, id, elem, xi, is it at rest for ever, velocity, speed) */
-enum { TOLD_BODIES, TOLD_MOVING, TOLD_PLACE, TOLD_SIDE = TOLD_PLACE + 3, SIDE_HERE = 0, SIDE_RANK, SIDE_ID, SIDE_ELEM, SIDE_XI, SIDE_REST = SIDE_XI + 3, SIDE_VELOCITY, SIDE_SPEED = SIDE_VELOCITY + 3, SIDE_COUNT, TOLD_COUNT = TOLD_SIDE + SIDE_COUNT };
+/* What ranks tell each other: bodies that the pattern matches, of them such that move; the first point; the other side of a ball (is there one, rank, id, elem, xi, is it an obstacle, does that move, velocity, speed) */
+enum { TOLD_BODIES, TOLD_MOVING, TOLD_PLACE, TOLD_SIDE = TOLD_PLACE + 3, SIDE_HERE = 0, SIDE_RANK, SIDE_ID, SIDE_ELEM, SIDE_XI, SIDE_OBSTACLE = SIDE_XI + 3, SIDE_MOVES, SIDE_VELOCITY, SIDE_SPEED = SIDE_VELOCITY + 3, SIDE_COUNT, TOLD_COUNT = TOLD_SIDE + SIDE_COUNT };
 
 static PetscErrorCode ConstraintText_Private(Settings settings, const char name[], const char rest[], const char **text, PetscBool *set)
 {
@@ -237,9 +237,9 @@ static PetscErrorCode ConstraintsOther_Private(Builder *b, Model model, Supports
     t[SIDE_ID]   = body->id;
     t[SIDE_ELEM] = at.elem;
     PetscCall(PetscArraycpy(t + SIDE_XI, at.xi, 3));
-    t[SIDE_REST] = ops->size ? 0 : 1;
+    t[SIDE_OBSTACLE] = ops->size ? 0 : 1;
     for (PetscInt c = 0; c < 6; c++)
-      if (body->motion[c] || (c < 3 ? body->velocity[c] : body->spin[c - 3]) != 0) t[SIDE_REST] = 0;
+      if (body->motion[c] || (c < 3 ? body->velocity[c] : body->spin[c - 3]) != 0) t[SIDE_MOVES] = 1;
   }
   PetscFunctionReturn(0);
 }
@@ -289,13 +289,14 @@ PetscErrorCode BuildConstraints_Private(MPI_Comm comm, Builder *b, Model model, 
     const PetscReal *t = told + TOLD_COUNT * p->support + TOLD_SIDE;
 
     p->rank[0] = p->rank[1] = rank;
-    if (t[SIDE_HERE] == 0 || t[SIDE_REST] != 0) continue; /* what is tied to an obstacle at rest is held in space */
+    if (t[SIDE_HERE] == 0 || (t[SIDE_OBSTACLE] != 0 && t[SIDE_MOVES] == 0)) continue; /* what is tied to an obstacle at rest is held in space */
     p->id[0]         = (PetscInt)t[SIDE_ID];
     p->rank[0]       = (PetscMPIInt)t[SIDE_RANK];
     p->point[0].elem = (PetscInt)t[SIDE_ELEM];
     PetscCall(PetscArraycpy(p->point[0].xi, t + SIDE_XI, 3));
     for (PetscInt c = 0; c < 3; c++) p->velocity[c] -= t[SIDE_VELOCITY + c];
     p->speed += t[SIDE_SPEED];
+    p->led = t[SIDE_OBSTACLE] != 0 ? PETSC_TRUE : PETSC_FALSE;
   }
   PetscCall(PetscFree3(place, told, first));
   PetscFunctionReturn(0);

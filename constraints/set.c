@@ -276,7 +276,7 @@ PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscB
   for (PetscInt t = 0; t < set->ntouch; t++) PetscCall(PetscArraycpy(set->touch[t].v0, v0 + 3 * t, 3));
   PetscCall(ConstraintSetRelative_Private(set, v0));
   for (PetscInt i = 0; i < set->n; i++) PetscCall(PetscArraycpy(set->row[i].U0, set->u + 3 * i, 3));
-  PetscCall(ConstraintSetKeptStart_Private(set, stage));
+  PetscCall(ConstraintSetKeptTargets_Private(set, stage));
   PetscFunctionReturn(0);
 }
 

@@ -69,6 +69,7 @@ typedef struct {
   PetscReal       origin;
   SupportRow     *row;             /* of each point here */
   PetscInt       *local;           /* its body */
+  PetscBool       led;             /* some point of any rank is */
   PetscInt        nkept, *order;   /* points whose rows stay in the dual problem, ascending by key */
   PetscInt        nheld, nholder;
   Held           *held;
@@ -140,7 +141,7 @@ PETSC_INTERN PetscInt       BodyLocal_Private(Model model, PetscInt id);
 /* supports.c: mean velocity of the step that rows of a point on one body shall have, and where it is at t; rows of supports that stay, among those of contacts */
 PETSC_INTERN PetscErrorCode ConstraintSetTarget_Private(ConstraintSet set, const Stage *stage, PetscInt point, PetscReal x[3], PetscReal mean[3]);
 PETSC_INTERN PetscErrorCode ConstraintSetKeptRows_Private(ConstraintSet set, const Stage *stage);
-PETSC_INTERN PetscErrorCode ConstraintSetKeptStart_Private(ConstraintSet set, const Stage *stage);
+PETSC_INTERN PetscErrorCode ConstraintSetKeptTargets_Private(ConstraintSet set, const Stage *stage);
 PETSC_INTERN PetscErrorCode ConstraintSetSupportsDestroy_Private(ConstraintSet set);
 /* set_held.c: rows that are eliminated. Hold: touched: only of bodies that other rows touch */
 PETSC_INTERN PetscErrorCode ConstraintSetHeldSetUp_Private(ConstraintSet set);

@@ -92,6 +92,7 @@ PetscErrorCode ConstraintSetSetSupports(ConstraintSet set, const Supports *suppo
   PetscCall(PetscFree3(s->order, s->row, s->local));
   PetscCall(PetscMalloc3(supports->npoint, &s->order, supports->npoint, &s->row, supports->npoint, &s->local));
   s->nkept = 0;
+  s->led   = PETSC_FALSE;
   for (PetscInt i = 0; i < supports->npoint; i++) {
     const SupportPoint *p = &supports->point[i];
 
@@ -101,8 +102,10 @@ PetscErrorCode ConstraintSetSetSupports(ConstraintSet set, const Supports *suppo
     s->row[i].mend = PETSC_FALSE;
     for (PetscInt k = 0; k < s->row[i].rows; k++)
       if (PetscAbsReal(Vec3Dot(s->row[i].frame + 3 * k, p->velocity)) > 1e-8 * p->speed) s->row[i].mend = PETSC_TRUE;
+    s->led = (PetscBool)(s->led || p->led);
     if (p->id[0] >= 0 || !s->eliminate) s->order[s->nkept++] = i;
   }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &s->led, 1, MPIU_BOOL, MPI_LOR, set->comm));
   if (s->nkept) PetscCall(PetscTimSort(s->nkept, s->order, sizeof(*s->order), SupportCompare_Private, supports->point));
   PetscCall(ConstraintSetHeldSetUp_Private(set));
   PetscFunctionReturn(0);
@@ -200,39 +203,45 @@ PetscErrorCode ConstraintSetKeptRows_Private(ConstraintSet set, const Stage *sta
     if (old)
       for (PetscInt l = 0; l < row->rows; l++) c->R[l] = stage->h * old->R[l];
     PetscCall(ConstraintSetTarget_Private(set, stage, s->order[k], c->x, c->mean));
-    if (p->id[0] >= 0) PetscCall(PetscArrayzero(c->mean, 3)); /* see ConstraintSetKeptStart_Private() */
+    if (p->id[0] >= 0) PetscCall(PetscArrayzero(c->mean, 3)); /* see ConstraintSetKeptTargets_Private() */
   }
   set->n += s->nkept;
   PetscFunctionReturn(0);
 }
 
-/* Ties of two bodies, while the velocities of the start are being mended: collective */
-PetscErrorCode ConstraintSetKeptStart_Private(ConstraintSet set, const Stage *stage)
+/* Targets of ties of two bodies, by the same rule, where they are not zero: while velocities of the start are mended; always where an obstacle leads. Collective */
+PetscErrorCode ConstraintSetKeptTargets_Private(ConstraintSet set, const Stage *stage)
 {
   const SupportRows *s = &set->supports;
-  PetscInt           k = 0;
+  PetscReal         *x = set->data, *v = set->data + 3 * set->ntouch;
 
   PetscFunctionBeginUser;
-  if (!s->all || !SupportsStart_Private(s, stage)) PetscFunctionReturn(0);
-  PetscCall(PetscArrayzero(set->data, 3 * set->ntouch));
+  if (!s->all || (!s->led && !SupportsStart_Private(s, stage))) PetscFunctionReturn(0);
+  PetscCall(PetscArrayzero(x, 6 * set->ntouch));
   for (PetscInt t = 0; t < set->ntouch; t++) {
     const Touch  *touch  = &set->touch[t];
     const Domain *domain = set->model->domain[touch->body];
-    PetscReal     x[3];
 
-    if (touch->equal) PetscCall((*domain->batch->ops->point)(domain->batch, domain->lane, &touch->point, stage->t, x, set->data + 3 * t));
+    if (touch->equal) PetscCall((*domain->batch->ops->point)(domain->batch, domain->lane, &touch->point, stage->t, x + 3 * t, v + 3 * t));
   }
-  PetscCall(ConstraintSetRelative_Private(set, set->data));
-  for (PetscInt i = 0; i < set->n; i++) {
-    if (set->row[i].key.kind != CONTACT_SUPPORT) continue;
-    if (set->row[i].id[0] >= 0 && s->row[s->order[k]].mend)
-      for (PetscInt c = 0; c < 3; c++) set->row[i].mean[c] = 0.5 * set->u[3 * i + c];
-    k++;
+  for (PetscInt pass = 0; pass < 2; pass++) { /* velocities, places */
+    PetscInt k = 0;
+
+    PetscCall(ConstraintSetRelative_Private(set, pass ? x : v));
+    for (PetscInt i = 0; i < set->n; i++) {
+      Constraint *row = &set->row[i];
+      PetscInt    point;
+
+      if (row->key.kind != CONTACT_SUPPORT) continue;
+      point = s->order[k++];
+      if (row->id[0] < 0 || (!s->all->point[point].led && (pass || !s->row[point].mend || !SupportsStart_Private(s, stage)))) continue;
+      for (PetscInt c = 0; c < 3; c++) row->mean[c] = pass ? 0.5 * (row->mean[c] - set->u[3 * i + c] / stage->h) : 0.5 * set->u[3 * i + c];
+    }
   }
   PetscFunctionReturn(0);
 }
 
-/* Force F at x of point i */
+/* Force and moment of point i */
 static PetscErrorCode ConstraintSetReaction_Private(ConstraintSet set, PetscReal t, PetscInt i, const PetscReal R[3], PetscReal sum[])
 {
   const SupportRows  *s = &set->supports;

@@ -27,6 +27,7 @@ typedef struct {
   PetscInt     id[2];           /* what it is tied to (-1: space); whose it is. The impulse acts on the latter. */
   PetscMPIInt  rank[2];
   ContactPoint point[2];
+  PetscBool    led;              /* by an obstacle in motion */
   PetscReal    placed[3];
   PetscReal    velocity[3], speed; /* at the start, against what it is tied to; and of the bodies, to compare with */
 } SupportPoint;
