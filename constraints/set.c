@@ -249,6 +249,7 @@ PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscB
     PetscCall(DetectorUpdate(set->detector, stage->h, &n, &contact));
   }
   set->step++;
+  set->taken = PETSC_FALSE;
   PetscCall(ConstraintSetRows_Private(set, stage, n, contact));
   PetscCall(PetscMemzero(&set->report, sizeof(set->report)));
   for (PetscInt i = 0; i < set->n; i++) set->report.penetration = PetscMax(set->report.penetration, -set->row[i].gap);

@@ -108,7 +108,7 @@ PetscErrorCode ConstraintSetHeldStart_Private(ConstraintSet set, const Stage *st
 }
 
 /* Compliance of n other points of a body (W, 3x3 blocks by columns) while its held rows hold, and the factor of these */
-PetscErrorCode ConstraintSetReduce_Private(ConstraintSet set, PetscInt holder, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
+PetscErrorCode ConstraintSetReduce_Private(ConstraintSet set, const Stage *stage, PetscInt holder, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
 {
   SupportRows       *s      = &set->supports;
   Holder            *o      = &s->holder[holder];
@@ -135,7 +135,7 @@ PetscErrorCode ConstraintSetReduce_Private(ConstraintSet set, PetscInt holder, P
       row[at]   = k;
     }
   }
-  PetscCall((*domain->batch->ops->compliance)(domain->batch, domain->lane, all, s->points, s->frames, s->C));
+  PetscCall((*domain->batch->ops->compliance)(domain->batch, domain->lane, stage, all, s->points, s->frames, s->C));
 #define Compliance(i, k, j, l) s->C[9 * (all * (i) + (j)) + 3 * (l) + (k)]
   /* with ones on the diagonal, so that the tolerance has no unit */
   for (PetscInt i = 0; i < m; i++) scale[i] = 1 / PetscSqrtReal(Compliance(point[i], row[i], point[i], row[i]));
@@ -173,15 +173,17 @@ PetscErrorCode ConstraintSetReduce_Private(ConstraintSet set, PetscInt holder, P
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode ConstraintSetHeldCondense_Private(ConstraintSet set)
+PetscErrorCode ConstraintSetHeldCondense_Private(ConstraintSet set, const Stage *stage)
 {
-  const SupportRows *s = &set->supports;
+  const SupportRows *s     = &set->supports;
+  Stage              local = *stage;
 
   PetscFunctionBeginUser;
   for (PetscInt k = 0; k < s->nholder; k++) {
     const PetscInt b = s->holder[k].body;
 
-    if (set->body_ptr[b] == set->body_ptr[b + 1]) PetscCall(ConstraintSetReduce_Private(set, k, 0, NULL, NULL, NULL)); /* others: ConstraintSetCondense() */
+    StageSetBatch(&local, set->model->domain[b]->batch);
+    if (set->body_ptr[b] == set->body_ptr[b + 1]) PetscCall(ConstraintSetReduce_Private(set, &local, k, 0, NULL, NULL, NULL)); /* others: ConstraintSetCondense() */
   }
   PetscFunctionReturn(0);
 }

@@ -91,6 +91,7 @@ struct _p_ConstraintSet {
   ContactLaw    law;
   PetscInt      ngroup, *group;
   ContactLaw   *laws;
+  PetscBool     taken;            /* du has taken up impulses R of this step */
   PetscInt      step;             /* detections so far: bodies are glued at the first only */
   PetscInt      n, capacity;      /* blocks here */
   PetscInt      first;            /* number of the first of them over all ranks */
@@ -147,8 +148,8 @@ PETSC_INTERN PetscErrorCode ConstraintSetSupportsDestroy_Private(ConstraintSet s
 PETSC_INTERN PetscErrorCode ConstraintSetHeldSetUp_Private(ConstraintSet set);
 PETSC_INTERN PetscErrorCode ConstraintSetHeldDestroy_Private(ConstraintSet set);
 PETSC_INTERN PetscErrorCode ConstraintSetHeldStart_Private(ConstraintSet set, const Stage *stage);
-PETSC_INTERN PetscErrorCode ConstraintSetReduce_Private(ConstraintSet set, PetscInt holder, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[]);
-PETSC_INTERN PetscErrorCode ConstraintSetHeldCondense_Private(ConstraintSet set);
+PETSC_INTERN PetscErrorCode ConstraintSetReduce_Private(ConstraintSet set, const Stage *stage, PetscInt holder, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[]);
+PETSC_INTERN PetscErrorCode ConstraintSetHeldCondense_Private(ConstraintSet set, const Stage *stage);
 PETSC_INTERN PetscErrorCode ConstraintSetHold_Private(ConstraintSet set, const Stage *stage, PetscBool touched);
 PETSC_INTERN PetscErrorCode ConstraintSetHeldAccept_Private(ConstraintSet set, const Stage *stage);
 /* set_solve.c: velocities of all touches become those of the rows, set->u */

@@ -128,6 +128,33 @@ PetscErrorCode NodalConserve(Batch batch, const Stage *stage, Nodal *nodal)
   PetscFunctionReturn(0);
 }
 
+PetscErrorCode NodalBegin(Batch batch, Nodal *nodal)
+{
+  PetscFunctionBeginUser;
+  nodal->conserved = PETSC_FALSE;
+  PetscCall(PetscArrayzero(nodal->given, 6 * batch->lanes));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode NodalAddOwed(Batch batch, PetscInt g, const Nodal *nodal, PetscReal s, PetscReal *r)
+{
+  const PetscInt   w = BatchGroupWidth(batch, g), at = g * batch->w;
+  const PetscReal *x = nodal->qh + at * batch->nq, *a = nodal->a + 3 * at;
+  PetscReal        turn[3 * LANES_MAX], rg2[LANES_MAX];
+
+  PetscFunctionBeginUser;
+  LanesSpin(w, nodal->J + 6 * at, nodal->owed + 3 * at, turn, rg2);
+  for (PetscInt i = 0; i < batch->part->nnode; i++)
+    for (PetscInt l = 0; l < w; l++) {
+      const PetscReal t[3] = {turn[l], turn[w + l], turn[2 * w + l]}, y[3] = {x[3 * i * w + l] - a[l], x[(3 * i + 1) * w + l] - a[w + l], x[(3 * i + 2) * w + l] - a[2 * w + l]};
+      PetscReal       v[3];
+
+      Vec3Cross(t, y, v);
+      for (PetscInt c = 0; c < 3; c++) r[(3 * i + c) * w + l] += s * batch->part->mass[i] * v[c];
+    }
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode NodalForget(Batch batch, Nodal *nodal)
 {
   PetscFunctionBeginUser;
@@ -279,8 +306,6 @@ PetscErrorCode NodalCorrect(Batch batch, const Stage *stage, Nodal *nodal)
       if (PetscIsInfOrNanReal(sum) && batch->bad_lane < 0) batch->bad_lane = at + l;
     }
   }
-  nodal->conserved = PETSC_FALSE;
-  PetscCall(PetscArrayzero(nodal->given, 6 * batch->lanes));
   PetscFunctionReturn(0);
 }
 
