@@ -19,7 +19,7 @@ typedef struct {
 } ContactLaw;
 
 enum { CONTACT_SUPPORT = 16 }; /* kind of the key of supports, beyond ContactKind: i, j are the numbers of the support and of its point on the body */
-enum { CONSTRAINT_GLUED = 1, CONSTRAINT_OPEN = 2 }; /* flags: cohesion holds; the velocity law has taken it for touching */
+enum { CONSTRAINT_GLUED = 1, CONSTRAINT_OPEN = 2, CONSTRAINT_INERT = 4 }; /* flags: cohesion holds; the velocity law has taken it for touching; held rows leave no motion to it */
 typedef enum { CONTACT_STATE_OPEN, CONTACT_STATE_STICK, CONTACT_STATE_SLIP } ContactState;
 
 /* A block of rows on the rank that owns it. U is the velocity of the second body's point against the first's along the directions of the frame. */

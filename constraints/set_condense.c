@@ -209,5 +209,6 @@ PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage)
     }
     set->ptr[i + 1] = nnz;
   }
+  PetscCall(ConstraintSetHeldBlocks_Private(set));
   PetscFunctionReturn(0);
 }

@@ -167,6 +167,15 @@ PetscErrorCode ConstraintSetReduce_Private(ConstraintSet set, const Stage *stage
 
             W[9 * (n * i + j) + 3 * l + k] = s->Z[m * c + PetscMax(a, b) + c * PetscMin(a, b)];
           }
+    for (PetscInt i = 0; i < n; i++) { /* what is left of points that cannot move at all is round-off */
+      const PetscReal *w = W + 9 * (n * i + i);
+
+      if (w[0] + w[4] + w[8] > 10 * tol * (Compliance(i, 0, i, 0) + Compliance(i, 1, i, 1) + Compliance(i, 2, i, 2))) continue;
+      for (PetscInt j = 0; j < n; j++) {
+        PetscCall(PetscArrayzero(W + 9 * (n * i + j), 9));
+        PetscCall(PetscArrayzero(W + 9 * (n * j + i), 9));
+      }
+    }
   }
 #undef Compliance
   PetscCall(PetscFree2(point, row));
@@ -184,6 +193,39 @@ PetscErrorCode ConstraintSetHeldCondense_Private(ConstraintSet set, const Stage 
 
     StageSetBatch(&local, set->model->domain[b]->batch);
     if (set->body_ptr[b] == set->body_ptr[b + 1]) PetscCall(ConstraintSetReduce_Private(set, &local, k, 0, NULL, NULL, NULL)); /* others: ConstraintSetCondense() */
+  }
+  PetscFunctionReturn(0);
+}
+
+/* Is the symmetric w - s I positive definite? */
+static PetscBool Mat3IsAbove_Private(const PetscReal w[9], PetscReal s)
+{
+  const PetscReal a = w[0] - s, b = w[4] - s, c = w[8] - s;
+
+  return a > 0 && a * b - w[1] * w[1] > 0 && a * (b * c - w[5] * w[5]) - w[1] * (w[1] * c - w[5] * w[2]) + w[2] * (w[1] * w[5] - b * w[2]) > 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+PetscErrorCode ConstraintSetHeldBlocks_Private(ConstraintSet set)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < set->n && set->supports.all; i++) {
+    PetscInt   lo = set->ptr[i], hi = set->ptr[i + 1] - 1;
+    PetscReal *w, trace;
+
+    if (set->row[i].law.relation == RELATION_EQUAL) continue;
+    while (lo < hi) {
+      const PetscInt mid = lo + (hi - lo) / 2;
+
+      if (set->col[mid] < set->first + i) lo = mid + 1;
+      else hi = mid;
+    }
+    w     = set->w + 9 * lo;
+    trace = w[0] + w[4] + w[8];
+    set->row[i].flags &= ~CONSTRAINT_INERT;
+    if (trace == 0) set->row[i].flags |= CONSTRAINT_INERT;
+    else if (Mat3IsAbove_Private(w, 1e-8 * trace)) continue;
+    /* a block that solvers can work with: the impulse is zero, or that part of it is small which moves nothing */
+    for (PetscInt k = 0; k < 3; k++) w[4 * k] += trace == 0 ? 1 : 1e-8 * trace;
   }
   PetscFunctionReturn(0);
 }

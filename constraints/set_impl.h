@@ -150,6 +150,8 @@ PETSC_INTERN PetscErrorCode ConstraintSetHeldDestroy_Private(ConstraintSet set);
 PETSC_INTERN PetscErrorCode ConstraintSetHeldStart_Private(ConstraintSet set, const Stage *stage);
 PETSC_INTERN PetscErrorCode ConstraintSetReduce_Private(ConstraintSet set, const Stage *stage, PetscInt holder, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[]);
 PETSC_INTERN PetscErrorCode ConstraintSetHeldCondense_Private(ConstraintSet set, const Stage *stage);
+/* After W is there: contacts between what cannot move, and such that can move in some directions only */
+PETSC_INTERN PetscErrorCode ConstraintSetHeldBlocks_Private(ConstraintSet set);
 PETSC_INTERN PetscErrorCode ConstraintSetHold_Private(ConstraintSet set, const Stage *stage, PetscBool touched);
 PETSC_INTERN PetscErrorCode ConstraintSetHeldAccept_Private(ConstraintSet set, const Stage *stage);
 /* set_solve.c: velocities of all touches become those of the rows, set->u */

@@ -120,6 +120,7 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
       if (first) row->R[k] = 0; /* from now on: what du has taken up */
     }
     set->laws_of[i] = row->law;
+    if (row->flags & CONSTRAINT_INERT) set->laws_of[i] = (Row){.relation = RELATION_EQUAL, .rows = 3};
   }
   for (PetscInt halved = 1; halved;) {
     SNESConvergedReason reason;
@@ -130,7 +131,7 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
       Constraint *row = &set->row[i];
 
       ConstraintShift_Private(set, stage, row);
-      for (PetscInt k = 0; k < 3; k++) set->b[3 * i + k] = row->Uf[k] + row->shift[k];
+      for (PetscInt k = 0; k < 3; k++) set->b[3 * i + k] = row->flags & CONSTRAINT_INERT ? 0 : row->Uf[k] + row->shift[k];
     }
     PetscCall(DualSetProblem(set->dual, set->n, set->ptr, set->col, set->w, set->b, set->laws_of));
     PetscCall(DualSolve(set->dual, set->r, set->u, &reason));
@@ -148,7 +149,7 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
     for (PetscInt k = 0; k < 3; k++) {
       const PetscReal R = set->r[3 * i + k];
 
-      row->U[k] = set->u[3 * i + k] - row->shift[k];
+      row->U[k] = row->flags & CONSTRAINT_INERT ? row->Uf[k] : set->u[3 * i + k] - row->shift[k];
       set->r[3 * i + k] -= row->R[k];
       row->R[k] = R;
     }

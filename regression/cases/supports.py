@@ -183,6 +183,19 @@ for p in probes:
 for k in ("constraint", "contact", "friction"): c.close(f"with contact, eliminated or not: {k}", out[0][0][k], out[1][0][k], rtol=1e-7)
 for k in constraints: c.close(f"with contact, eliminated or not: reaction of {k}", out[0][1][k], out[1][1][k], rtol=1e-5)
 
+# --- contacts between what cannot move (held bodies, held nodes on an obstacle) are no trouble, and a held body bears what slides on it ---
+floor = {"mesh": {"type": "box", "size": [2, 2, 0.2]}, "formulation": "obstacle", "translate": [0, 0, -0.2]}
+for formulation in ("rigid", "bc"):
+    brick = {"mesh": {"type": "box", "size": [0.2, 0.2, 0.2], "cells": [2, 2, 2]}, "material": {"young": 1e6, "poisson": 0.3, "density": 2e3}, "formulation": formulation, "damping": 0 if formulation == "rigid" else 5e-3}
+    for held in ("low", "*"):
+        out = [runs({"floor": floor, "low": brick, "up": {**brick, "translate": [0.03, 0, 0.2], "velocity": [0.2, 0.1, 0] if held == "low" else [0, 0, 0]}}, 2e-3, 200, {"hold": {"type": "fixed", "body": held, "side": "z_min"}}, {"q": {"body": "up", "offset": [0.1, 0.1, 0.1]}},
+                    gravity=[0, 0, -g], contact={"friction": 0.3}, options=["-constraints_eliminate", e, "-snes_rtol", 1e-11]) for e in ("true", "false")]
+        c.close(f"held on the floor, {formulation}, {held}: eliminated or not", vector(out[0][0], "q"), vector(out[1][0], "q"), atol=1e-9)
+        if formulation == "rigid": # at rest by now; nothing goes into the floor
+            c.close(f"held on the floor, {formulation}, {held}: weight", out[0][1]["hold"][-1, 3], 320, rtol=1e-6)
+            way = out[0][0]["q_x"][-1] - out[0][0]["q_x"][0]
+            c.close(f"held on the floor, {formulation}, {held}: way", way, 0.2 * np.hypot(0.2, 0.1) / 6 if held == "low" else 0, rtol=0.05, atol=1e-12)
+
 # --- ranks: a chain of balls between soft and rigid links, on a moving obstacle, with supports by a pattern ---
 link = {"mesh": {"type": "box", "size": [1, 0.1, 0.1]}, "material": {"young": 1e7, "poisson": 0.3, "density": 1e3}}
 chain = {f"link{i}": {**link, "formulation": "rigid" if i % 2 else "bc", "translate": [i + 0.5, 0, 0]} for i in range(5)}
