@@ -1,6 +1,7 @@
 #include "run.h"
 #include "error.h"
 #include "history.h"
+#include "reactions.h"
 #include "summary.h"
 #include "integrators/zhangskeel.h"
 #include "meshes/checkpoint.h"
@@ -20,6 +21,7 @@ typedef struct {
   struct _p_Stepper stepper;
   TS                ts;
   History           history;
+  Reactions         reactions;
   Results           results;
   const char       *checkpoint, *summary;
   PetscReal         t0, h, interval, guard, max_wall, began;
@@ -174,6 +176,7 @@ static PetscErrorCode RunOutput_Private(Run *run, PetscReal t)
   PetscFunctionBeginUser;
   PetscCall(PetscLogEventBegin(run->stepper.event[EVENT_OUTPUT], 0, 0, 0, 0));
   if (run->history) PetscCall(HistoryWrite(run->history, t, run->energy, &run->contact));
+  if (run->reactions && t > run->t0) PetscCall(ReactionsWrite(run->reactions, run->model, run->stepper.constraints, t)); /* none before the first step */
   if (run->results) {
     PetscCall(ModelOpen(run->model));
     PetscCall(ResultsWrite(run->results, t, RunBodyFields_Private, run));
@@ -461,13 +464,13 @@ static PetscErrorCode RunCheckWritable_Private(const char option[], const char f
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode RunCheckOutputs_Private(Run *run, const char history[], const char exodus[])
+static PetscErrorCode RunCheckOutputs_Private(Run *run, const char history[], const char exodus[], const char reactions[])
 {
-  const char *const option[] = {"output_history", "output_exodus", "checkpoint", "summary"}, *const file[] = {history, exodus, run->checkpoint, run->summary};
+  const char *const option[] = {"output_history", "output_exodus", "checkpoint", "summary", "output_reactions"}, *const file[] = {history, exodus, run->checkpoint, run->summary, reactions};
 
   PetscFunctionBeginUser;
   if (run->rank) PetscFunctionReturn(0);
-  for (PetscInt i = 0; i < 4; i++) {
+  for (PetscInt i = 0; i < 5; i++) {
     for (PetscInt j = 0; j < i; j++) UserCheck(!file[i][0] || strcmp(file[i], file[j]), "%s and %s are one file '%s': give each its own", option[j], option[i], file[i]);
     PetscCall(RunCheckWritable_Private(option[i], file[i]));
   }
@@ -486,10 +489,10 @@ static PetscErrorCode RunTrySolver_Private(Model model)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes, Pairs pairs)
+PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes, Pairs pairs, const Supports *supports)
 {
   Run         run = {.comm = comm, .model = model, .probes = probes};
-  const char *history, *exodus, *restart, *scheme;
+  const char *history, *exodus, *reactions, *restart, *scheme;
   PetscInt    digits;
   PetscBool   check, enabled;
   PetscReal   t, max_time;
@@ -503,6 +506,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   run.terminal = RunIsTerminal_Private(run.size);
   PetscCall(SettingsGetString(settings, "output_history", "", &history, NULL));
   PetscCall(SettingsGetString(settings, "output_exodus", "", &exodus, NULL));
+  PetscCall(SettingsGetString(settings, "output_reactions", "", &reactions, NULL));
   PetscCall(SettingsGetReal(settings, "output_interval", 0, &run.interval, NULL));
   PetscCall(SettingsGetInt(settings, "output_digits", 10, &digits, NULL));
   PetscCall(SettingsGetString(settings, "summary", "", &run.summary, NULL));
@@ -527,9 +531,11 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   Require("ts_type", !strcmp(scheme, TSZHANGSKEEL), "'%s' cannot integrate bodies; take " TSZHANGSKEEL, scheme);
   run.stepper.model  = model;
   PetscCall(SettingsGetBool(settings, "contact_enabled", model->nglobal > 1 ? PETSC_TRUE : PETSC_FALSE, &enabled, NULL));
-  if (enabled) {
+  Require("output_reactions", !reactions[0] || supports->n, "there are no constraints");
+  if (enabled || supports->n) {
     PetscCall(ErrorAgree(comm, ConstraintSetCreate(model, &run.stepper.constraints)));
     PetscCall(ConstraintSetSetFromOptions(run.stepper.constraints));
+    PetscCall(ConstraintSetSetContact(run.stepper.constraints, enabled));
     PetscCall(PairsApply(pairs, run.stepper.constraints));
   }
   run.stepper.rtol   = 1e-12;
@@ -567,12 +573,14 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
     PetscCall(TSDestroy(&run.ts));
     PetscFunctionReturn(0);
   }
-  PetscCall(ErrorAgree(comm, RunCheckOutputs_Private(&run, history, exodus)));
+  PetscCall(ErrorAgree(comm, RunCheckOutputs_Private(&run, history, exodus, reactions)));
   PetscCall(PetscCalloc1(model->nbody, &run.start));
   PetscCall(RunNoise_Private(&run));
   if (restart[0]) PetscCall(RunRestart_Private(&run, restart));
   PetscCall(TSGetTime(run.ts, &t));
   if (history[0]) PetscCall(HistoryCreate(model, probes, history, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t + 0.5 * run.h, &run.history));
+  if (supports->n) PetscCall(ConstraintSetSetSupports(run.stepper.constraints, supports, run.t0));
+  if (reactions[0]) PetscCall(ReactionsCreate(comm, supports, reactions, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t + 0.5 * run.h, &run.reactions));
   if (exodus[0]) PetscCall(RunResultsCreate_Private(&run, exodus, restart[0] ? PETSC_TRUE : PETSC_FALSE, t));
   PetscCall(PetscLogStageRegister("Run", &run.stage));
   PetscCall(PetscLogStagePush(run.stage));
@@ -589,6 +597,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(PetscLogStagePop());
   PetscCall(RunSummary_Private(&run));
   PetscCall(HistoryDestroy(&run.history));
+  PetscCall(ReactionsDestroy(&run.reactions));
   PetscCall(ResultsDestroy(&run.results));
   PetscCall(PetscFree(run.start));
   PetscCall(ConstraintSetDestroy(&run.stepper.constraints));
