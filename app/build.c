@@ -47,7 +47,12 @@ static PetscErrorCode BuildMeshParams_Private(Settings settings, const char part
       PetscCall(PetscMalloc1(PETSC_MAX_PATH_LEN, &paths[*npath]));
       PetscCall(PetscSNPrintf(paths[(*npath)++], PETSC_MAX_PATH_LEN, "%s%s%s", text[0] != '/' && dir ? dir : "", text[0] != '/' && dir && dir[0] ? "/" : "", text));
     } else {
-      if (p->def) {
+      if (p->kind == MESH_PARAM_BOOL) {
+        PetscBool flag;
+
+        PetscCall(SettingsGetBool(settings, key, p->def && !strcmp(p->def, "true") ? PETSC_TRUE : PETSC_FALSE, &flag, &set));
+        reals[nr] = flag ? 1 : 0;
+      } else if (p->def) {
         const char *at = p->def;
 
         for (PetscInt k = 0; k < p->count; k++) {
@@ -64,7 +69,7 @@ static PetscErrorCode BuildMeshParams_Private(Settings settings, const char part
         for (PetscInt k = 0; k < p->count; k++) ints[k] = p->def ? (PetscInt)reals[nr + k] : 0;
         PetscCall(SettingsGetInts(settings, key, p->count, ints, &set));
         for (PetscInt k = 0; k < p->count; k++) reals[nr + k] = ints[k];
-      } else PetscCall(SettingsGetReals(settings, key, p->count, &reals[nr], &set));
+      } else if (p->kind == MESH_PARAM_REAL) PetscCall(SettingsGetReals(settings, key, p->count, &reals[nr], &set));
       UserCheck(set || p->def, "%s: mesh type '%s' needs %s_mesh_%s (%s)", where, gen->type, part, p->name, p->help);
       nr += p->count;
     }

@@ -2,7 +2,7 @@
 #include "physics/rotation.h"
 #include <errno.h>
 
-enum { COPIES_ONE, COPIES_FILE, COPIES_GRID, COPIES_RANDOM };
+enum { COPIES_ONE, COPIES_FILE, COPIES_GRID, COPIES_RANDOM, COPIES_RING };
 /* columns of a CSV file of placements */
 static const char *const Columns[] = {"x", "y", "z", "rx", "ry", "rz", "vx", "vy", "vz", "wx", "wy", "wz"};
 #define NCOLUMN 12
@@ -12,6 +12,7 @@ struct _p_Copies {
   PetscInt   n, grid[3];
   Placement  base;
   PetscReal  spacing[3], box[6];
+  PetscReal  axis[3], radius, angle, start; /* of a ring; degrees */
   PetscInt   seed;
   PetscBool  turn;
   PetscReal *row; /* n x NCOLUMN */
@@ -137,11 +138,45 @@ static PetscErrorCode CopiesReadFile_Private(Copies copies, const char where[], 
   PetscFunctionReturn(0);
 }
 
+/* Copies around a circle */
+static PetscErrorCode CopiesReadRing_Private(Settings settings, const char section[], Copies c)
+{
+  char        key[1024];
+  const char *where, *name;
+  PetscReal   length = 0;
+  PetscBool   set;
+
+  PetscFunctionBeginUser;
+#define KEY(rest) (PetscSNPrintf(key, sizeof(key), "%s_" rest "|body_" rest, section), key)
+  PetscCall(SettingsWhere(settings, KEY("copies_ring"), &where, NULL));
+  PetscCheck(c->n > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_ring: %" PetscInt_FMT " copies; give 1 or more", where, section, c->n);
+  PetscCall(SettingsGetReal(settings, KEY("copies_radius"), 0, &c->radius, &set));
+  PetscCheck(set, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_ring needs %s_copies_radius: the distance from the centre", where, section, section);
+  PetscCall(SettingsRequire(settings, KEY("copies_radius"), c->radius > 0, "%g is not above zero", (double)c->radius));
+  PetscCall(SettingsGetReal(settings, KEY("copies_angle"), 360, &c->angle, NULL));
+  PetscCall(SettingsRequire(settings, KEY("copies_angle"), c->angle > 0 && c->angle <= 360, "%g is not above 0 and up to 360 degrees", (double)c->angle));
+  PetscCall(SettingsGetReal(settings, KEY("copies_start"), -c->angle / 2, &c->start, NULL));
+  PetscCall(SettingsGetString(settings, KEY("copies_axis"), "y", &name, &set));
+  if (name[0] >= 'x' && name[0] <= 'z' && !name[1]) c->axis[name[0] - 'x'] = 1;
+  else {
+    PetscCall(SettingsRequire(settings, KEY("copies_axis"), name[strspn(name, "0123456789+-.eE, \t[]")] ? PETSC_FALSE : PETSC_TRUE, "'%s' is not x, y, z or 3 numbers", name));
+    PetscCall(SettingsGetReals(settings, KEY("copies_axis"), 3, c->axis, NULL));
+  }
+  for (PetscInt i = 0; i < 3; i++) length = PetscMax(length, PetscAbsReal(c->axis[i]));
+  PetscCall(SettingsRequire(settings, KEY("copies_axis"), length > 0, "the axis has no direction"));
+  for (PetscInt i = 0; i < 3; i++) c->axis[i] /= length; /* so that no square underflows */
+  length = Vec3Norm(c->axis);
+  for (PetscInt i = 0; i < 3; i++) c->axis[i] /= length;
+#undef KEY
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode CopiesRead_Private(Settings settings, const char section[], const char part[], Copies c)
 {
   char        key[1024];
   PetscReal   degrees[3] = {0, 0, 0}, number;
-  PetscBool   file, grid, random, set;
+  PetscInt    around;
+  PetscBool   file, grid, random, ring, set;
   const char *name, *where, *folder;
 
   PetscFunctionBeginUser;
@@ -157,7 +192,8 @@ static PetscErrorCode CopiesRead_Private(Settings settings, const char section[]
   PetscCall(SettingsGetString(settings, KEY("copies_file"), "", &name, &file));
   PetscCall(SettingsGetInts(settings, KEY("copies_grid"), 3, c->grid, &grid));
   PetscCall(SettingsGetInt(settings, KEY("copies_random"), 0, &c->n, &random));
-  PetscCheck(file + grid + random <= 1, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s_copies: give one of file, grid and random", section);
+  PetscCall(SettingsGetInt(settings, KEY("copies_ring"), 0, &around, &ring));
+  PetscCheck(file + grid + random + ring <= 1, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s_copies: give one of file, grid, random and ring", section);
   c->kind = COPIES_ONE;
   if (file) {
     c->kind = COPIES_FILE;
@@ -183,6 +219,10 @@ static PetscErrorCode CopiesRead_Private(Settings settings, const char section[]
       PetscCheck(c->box[i] <= c->box[3 + i], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_box: upper corner %g is below lower corner %g along %c", where, section, (double)c->box[3 + i], (double)c->box[i], "xyz"[i]);
     PetscCall(SettingsGetInt(settings, KEY("copies_seed"), 1, &c->seed, NULL));
     PetscCall(SettingsGetBool(settings, KEY("copies_rotate"), PETSC_FALSE, &c->turn, NULL));
+  } else if (ring) {
+    c->kind = COPIES_RING;
+    c->n    = around;
+    PetscCall(CopiesReadRing_Private(settings, section, c));
   } else c->n = 1;
 #undef KEY
   PetscFunctionReturn(0);
@@ -232,6 +272,24 @@ static PetscReal CopiesRandom_Private(PetscInt seed, PetscInt i, PetscInt k)
   return (PetscReal)(z >> 11) * 0x1p-53;
 }
 
+/* The parts of the angle that the copies share are symmetric to the last bit where it is symmetric about 0. */
+static void CopiesRing_Private(Copies c, PetscInt i, Placement *place)
+{
+  const PetscReal degrees = c->start + c->angle / 2 + c->angle * (2 * (PetscReal)i + 1 - c->n) / (2 * (PetscReal)c->n), up = c->axis[2];
+  const PetscReal across = PetscSqrtReal(c->axis[0] * c->axis[0] + c->axis[1] * c->axis[1]);
+  PetscReal       turn[3], first[3], out[3], R[9];
+
+  /* what z is across the axis; x where the axis is z */
+  for (PetscInt k = 0; k < 3; k++) {
+    turn[k]  = c->axis[k] * degrees;
+    first[k] = across > 0 ? (k == 2 ? across : -up * c->axis[k] / across) : k == 0;
+  }
+  PlacementFromDegrees_Private(turn, R);
+  Mat3Vec(R, first, out);
+  for (PetscInt k = 0; k < 3; k++) place->shift[k] += c->radius * out[k];
+  Mat3Mult(R, c->base.rotation, place->rotation);
+}
+
 PetscErrorCode CopiesGet(Copies copies, PetscInt i, Placement *place)
 {
   PetscReal R[9];
@@ -263,6 +321,6 @@ PetscErrorCode CopiesGet(Copies copies, PetscInt i, Placement *place)
       R[6] = 2 * (x * z - y * w), R[7] = 2 * (y * z + x * w), R[8] = 1 - 2 * (x * x + y * y);
       Mat3Mult(R, copies->base.rotation, place->rotation);
     }
-  }
+  } else if (copies->kind == COPIES_RING) CopiesRing_Private(copies, i, place);
   PetscFunctionReturn(0);
 }

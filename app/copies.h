@@ -7,7 +7,8 @@ typedef struct {
 } Placement;
 
 typedef struct _p_Copies *Copies;
-/* Reads SECTION_rotate, _translate, _velocity, _angular_velocity and _copies_*. */
+/* Reads SECTION_rotate, _translate, _velocity, _angular_velocity and _copies_*. A ring turns each copy about the ring's axis after its own `rotate`,
+   and moves it away from the centre, which is at `translate`. */
 PETSC_EXTERN PetscErrorCode CopiesCreate(Settings settings, const char section[], const char part[], Copies *copies);
 PETSC_EXTERN PetscErrorCode CopiesDestroy(Copies *copies);
 /* Number of bodies; *many is false when the section is one body under its own name. */

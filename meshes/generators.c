@@ -1,4 +1,4 @@
-/* Generated meshes: a grid of hexahedra, straight (box) or closed to a ring (pipe), and meshes read from a file. */
+/* Generated meshes: a grid of hexahedra, straight (box), bent (voussoir) or closed to a ring (pipe), and meshes read from a file. */
 #include "mesh.h"
 
 typedef struct {
@@ -96,7 +96,7 @@ static PetscErrorCode GridCreate_Private(const char name[], const PetscInt cells
 
 PetscErrorCode MeshCreateBox(const PetscReal size[3], const PetscInt cells[3], Mesh *mesh)
 {
-  static const char *const names[3][2] = {{"xmin", "xmax"}, {"ymin", "ymax"}, {"zmin", "zmax"}};
+  static const char *const names[3][2] = {{"x_min", "x_max"}, {"y_min", "y_max"}, {"z_min", "z_max"}};
   Grid                     g;
 
   PetscFunctionBeginUser;
@@ -133,7 +133,7 @@ static void Turn_Private(PetscInt j, PetscInt n, PetscReal *sine, PetscReal *cos
 
 PetscErrorCode MeshCreatePipe(PetscReal inner_radius, PetscReal thickness, PetscReal length, const PetscInt cells[3], Mesh *mesh)
 {
-  static const char *const names[3][2] = {{"left", "right"}, {NULL, NULL}, {"inner", "outer"}}, *const lengths[3] = {"inner_radius", "thickness", "length"};
+  static const char *const names[3][2] = {{"x_min", "x_max"}, {NULL, NULL}, {"inner", "outer"}}, *const lengths[3] = {"inner_radius", "thickness", "length"};
   const PetscReal          given[3] = {inner_radius, thickness, length};
   Grid                     g;
 
@@ -165,6 +165,39 @@ PetscErrorCode MeshCreatePipe(PetscReal inner_radius, PetscReal thickness, Petsc
   PetscFunctionReturn(0);
 }
 
+/* Radial joint faces hold the nodes of circles; between them the block is straight (flat) or follows the circles. Mirror images about x = 0 and
+   y = 0 to the last bit. */
+PetscErrorCode MeshCreateVoussoir(PetscReal radius, PetscReal thickness, PetscReal depth, PetscReal angle, const PetscInt cells[3], PetscBool flat, Mesh *mesh)
+{
+  static const char *const names[3][2] = {{"start", "end"}, {"y_min", "y_max"}, {"inner", "outer"}}, *const lengths[4] = {"radius", "thickness", "depth", "angle"};
+  const PetscReal          given[4] = {radius, thickness, depth, angle}, most = flat || cells[0] < 2 ? 180 : 360;
+  Grid                     g;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < 4; i++) {
+    PetscCheck(given[i] > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "voussoir: %s %g is not above zero", lengths[i], (double)given[i]);
+    PetscCheck(!PetscIsInfReal(given[i]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "voussoir: %s %g is not finite", lengths[i], (double)given[i]);
+  }
+  PetscCheck(thickness < 2 * radius, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "voussoir: thickness %g is not below twice the radius %g of its middle", (double)thickness, (double)radius);
+  PetscCheck(angle < most, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "voussoir: angle %g is not below %g degrees%s", (double)angle, (double)most,
+             flat ? ", as it must be with flat faces" : cells[0] < 2 ? ", as it must be with one cell along the arc" : "");
+  PetscCall(GridCreate_Private("voussoir", cells, PETSC_FALSE, &g, mesh));
+  for (PetscInt k = 0; k < g.nodes[2]; k++)
+    for (PetscInt j = 0; j < g.nodes[1]; j++)
+      for (PetscInt i = 0; i < g.nodes[0]; i++) {
+        const PetscReal along = (PetscReal)(2 * i - cells[0]) / cells[0], out = thickness * (2 * k - cells[2]) / (2 * cells[2]); /* from -1 to 1; from the middle */
+        const PetscReal half = angle * PETSC_PI / 360, phi = flat ? half : half * along, s = PetscSinReal(phi), s2 = PetscSinReal(phi / 2);
+        PetscReal      *x = (*mesh)->coord + 3 * GridNode_Private(&g, i, j, k);
+
+        x[0] = (radius + out) * s * (flat ? along : 1);
+        x[1] = depth * (2 * j - cells[1]) / (2 * cells[1]);
+        x[2] = out - 2 * (radius + out) * s2 * s2; /* (radius + out) cos(phi) - radius */
+      }
+  for (PetscInt d = 0; d < 3; d++)
+    for (PetscInt end = 0; end < 2; end++) PetscCall(GridAddSide_Private(&g, d, end, names[d][end], *mesh));
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode BoxGenerate_Private(const PetscReal r[], const char *const s[], Mesh *mesh)
 {
   const PetscInt cells[3] = {(PetscInt)r[3], (PetscInt)r[4], (PetscInt)r[5]};
@@ -185,6 +218,16 @@ static PetscErrorCode PipeGenerate_Private(const PetscReal r[], const char *cons
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode VoussoirGenerate_Private(const PetscReal r[], const char *const s[], Mesh *mesh)
+{
+  const PetscInt cells[3] = {(PetscInt)r[4], (PetscInt)r[5], (PetscInt)r[6]};
+
+  PetscFunctionBeginUser;
+  (void)s;
+  PetscCall(MeshCreateVoussoir(r[0], r[1], r[2], r[3], cells, r[7] != 0 ? PETSC_TRUE : PETSC_FALSE, mesh));
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode ExodusGenerate_Private(const PetscReal r[], const char *const s[], Mesh *mesh)
 {
   PetscFunctionBeginUser;
@@ -198,10 +241,17 @@ static const MeshParam PipeParam[] = {{"inner_radius", MESH_PARAM_REAL, 1, NULL,
                                       {"thickness", MESH_PARAM_REAL, 1, NULL, "thickness of the wall"},
                                       {"length", MESH_PARAM_REAL, 1, NULL, "length along x"},
                                       {"cells", MESH_PARAM_INT, 3, "8,24,1", "hexahedra along, around, through"}};
+static const MeshParam VoussoirParam[] = {{"radius", MESH_PARAM_REAL, 1, NULL, "radius of the arch's middle"},
+                                          {"thickness", MESH_PARAM_REAL, 1, NULL, "thickness of the arch"},
+                                          {"depth", MESH_PARAM_REAL, 1, NULL, "depth along y"},
+                                          {"angle", MESH_PARAM_REAL, 1, NULL, "degrees of the arch that the block takes"},
+                                          {"cells", MESH_PARAM_INT, 3, "1,1,1", "hexahedra along the arc, the depth and the radius"},
+                                          {"flat", MESH_PARAM_BOOL, 1, "true", "straight between its joint faces"}};
 static const MeshParam ExodusParam[] = {{"file", MESH_PARAM_STRING, 1, NULL, "Exodus II file"}};
 
-static const MeshGenerator Box    = {"box", "a box centred at the origin", 2, BoxParam, BoxGenerate_Private};
-static const MeshGenerator Pipe   = {"pipe", "a hollow cylinder along x, centred at the origin", 4, PipeParam, PipeGenerate_Private};
-static const MeshGenerator Exodus = {"exodus", "hexahedra of an Exodus II file", 1, ExodusParam, ExodusGenerate_Private};
+static const MeshGenerator Box      = {"box", "a box centred at the origin", 2, BoxParam, BoxGenerate_Private};
+static const MeshGenerator Pipe     = {"pipe", "a hollow cylinder along x, centred at the origin", 4, PipeParam, PipeGenerate_Private};
+static const MeshGenerator Voussoir = {"voussoir", "a block of a circular arch; the middle of the arch's thickness is at the origin, its centre below", 6, VoussoirParam, VoussoirGenerate_Private};
+static const MeshGenerator Exodus   = {"exodus", "hexahedra of an Exodus II file", 1, ExodusParam, ExodusGenerate_Private};
 
-const MeshGenerator *const MeshGenerators[] = {&Box, &Pipe, &Exodus, NULL};
+const MeshGenerator *const MeshGenerators[] = {&Box, &Pipe, &Voussoir, &Exodus, NULL};

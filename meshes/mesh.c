@@ -118,6 +118,33 @@ PetscErrorCode MeshCheck(Mesh mesh, const char where[])
   PetscFunctionReturn(0);
 }
 
+/* What a file's set without a name is called in a mesh: ExodusName_Private */
+static PetscBool SetIsNamed_Private(const char given[], const char kind[], const char name[])
+{
+  const size_t length = strlen(kind);
+
+  if (!strcmp(given, name)) return PETSC_TRUE;
+  return name[0] && !name[strspn(name, "0123456789")] && !strncmp(given, kind, length) && !strcmp(given + length, name) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+PetscErrorCode MeshFindNodeSet(Mesh mesh, const char name[], const MeshNodeSet **set)
+{
+  PetscFunctionBeginUser;
+  *set = NULL;
+  for (PetscInt i = 0; i < mesh->nnodeset && !*set; i++)
+    if (SetIsNamed_Private(mesh->nodeset[i].name, "nodeset_", name)) *set = &mesh->nodeset[i];
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode MeshFindSideSet(Mesh mesh, const char name[], const MeshSideSet **set)
+{
+  PetscFunctionBeginUser;
+  *set = NULL;
+  for (PetscInt i = 0; i < mesh->nsideset && !*set; i++)
+    if (SetIsNamed_Private(mesh->sideset[i].name, "sideset_", name)) *set = &mesh->sideset[i];
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode MeshView(Mesh mesh, PetscViewer viewer)
 {
   PetscFunctionBeginUser;

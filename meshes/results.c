@@ -1,56 +1,11 @@
-#include "meshes/results.h"
-#include "meshes/exodus_times.h"
-#include <exodusII.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
+#include "meshes/results_impl.h"
 #include <unistd.h>
 
-enum { NODE_VARS = 6, ELEM_VARS = 3, CHUNK = 1 << 22 }; /* CHUNK: bytes of the bodies that rank 0 takes at once, unless one has more */
-static const char *const node_vars[NODE_VARS] = {"displacement_x", "displacement_y", "displacement_z", "velocity_x", "velocity_y", "velocity_z"};
-static const char *const elem_vars[ELEM_VARS] = {"mises", "rank", "formulation"};
+enum { CHUNK = 1 << 22 }; /* bytes of the bodies that rank 0 takes at once, unless one has more */
+static const char *const node_vars[RESULTS_NODE_VARS] = {"displacement_x", "displacement_y", "displacement_z", "velocity_x", "velocity_y", "velocity_z"};
+static const char *const elem_vars[RESULTS_ELEM_VARS] = {"mises", "rank", "formulation"};
 
-typedef struct {
-  PetscInt id, place; /* place in the caller's array */
-  Mesh     mesh;
-} LocalBody;
-
-/* What rank 0 knows of each body. */
-typedef struct {
-  PetscInt   nnode, nelem, formulation;
-  PetscInt64 first; /* nodes of the bodies before it */
-  int        owner;
-} GlobalBody;
-
-struct _p_Results {
-  MPI_Comm    comm;
-  PetscMPIInt tag, rank, size;
-  char       *file;
-  PetscInt    nglobal, nlocal;
-  LocalBody  *local; /* by id */
-  PetscInt    nchunk, *chunk; /* chunk c: ids chunk[c] .. chunk[c + 1] - 1; they go to rank 0 together, a message from each rank */
-  /* rank 0 */
-  GlobalBody *global;
-  int         exo;
-  ExodusTimes times; /* NULL: the times are written by libexodusII */
-  PetscInt    nstep;
-  PetscReal   last;
-  PetscBool   broken;       /* a time in the file is not whole */
-  char        problem[512]; /* why the file cannot be written; told to all ranks by Agree */
-};
-
-/* Rank 0 must go on receiving after a failed write, else the others would wait for ever: the first problem is kept, later calls skipped. */
-#define ExTry(r, call)                                                                                                                               \
-  do {                                                                                                                                               \
-    if (!(r)->problem[0] && (call) < 0) (void)snprintf((r)->problem, sizeof((r)->problem), "%s: cannot be written; is the disk full?", (r)->file);   \
-  } while (0)
-#define Problem(r, ...)                                                                                                                              \
-  do {                                                                                                                                               \
-    if (!(r)->problem[0]) (void)snprintf((r)->problem, sizeof((r)->problem), __VA_ARGS__);                                                           \
-  } while (0)
-
-/* Rank 0's problem, or any rank's error, becomes the same error on all ranks. */
-static PetscErrorCode Agree_Private(Results r, PetscErrorCode ierr)
+PetscErrorCode ResultsAgree_Private(Results r, PetscErrorCode ierr)
 {
   PetscMPIInt mine = ierr ? r->rank : r->size, first, code = (PetscMPIInt)ierr;
   char        text[sizeof(r->problem)] = "";
@@ -102,7 +57,7 @@ static PetscErrorCode Chunks_Private(Results r)
 
     PetscCall(PetscMalloc1(r->nglobal + 1, &r->chunk));
     for (PetscInt g = 0; g < r->nglobal; g++) {
-      const PetscInt64 own = NODE_VARS * (PetscInt64)sizeof(PetscReal) * r->global[g].nnode + 8 * (PetscInt64)(sizeof(PetscInt) + sizeof(int64_t)) * r->global[g].nelem;
+      const PetscInt64 own = RESULTS_NODE_VARS * (PetscInt64)sizeof(PetscReal) * r->global[g].nnode + 8 * (PetscInt64)(sizeof(PetscInt) + sizeof(int64_t)) * r->global[g].nelem;
 
       if (!g || bytes + own > CHUNK) {
         r->chunk[r->nchunk++] = g;
@@ -150,19 +105,19 @@ static PetscErrorCode GatherBodies_Private(Results r, PetscInt nlocal, const Res
         GlobalBody *body;
 
         if (all[i] < 0 || all[i] >= r->nglobal || r->global[all[i]].owner >= 0) {
-          Problem(r, "%s: body %d is given twice or out of range", r->file, (int)all[i]);
+          ResultsProblem(r, "%s: body %d is given twice or out of range", r->file, (int)all[i]);
           continue;
         }
         body = &r->global[all[i]];
         if (!first && (body->nnode != all[i + 1] || body->nelem != all[i + 2]))
-          Problem(r, "%s: body %d has another mesh than before", r->file, (int)all[i]);
+          ResultsProblem(r, "%s: body %d has another mesh than before", r->file, (int)all[i]);
         body->owner = p;
         body->nnode = all[i + 1];
         body->nelem = all[i + 2];
         body->formulation = all[i + 3];
       }
     for (PetscInt g = 0; g < r->nglobal; g++) {
-      if (r->global[g].owner < 0) Problem(r, "%s: body %d is on no rank", r->file, (int)g);
+      if (r->global[g].owner < 0) ResultsProblem(r, "%s: body %d is on no rank", r->file, (int)g);
       r->global[g].first = total;
       total += r->global[g].nnode;
     }
@@ -170,7 +125,7 @@ static PetscErrorCode GatherBodies_Private(Results r, PetscInt nlocal, const Res
   PetscCall(PetscFree(all));
   PetscCall(PetscFree2(counts, starts));
   PetscCall(PetscFree(mine));
-  PetscCall(Agree_Private(r, 0));
+  PetscCall(ResultsAgree_Private(r, 0));
   if (first) PetscCall(Chunks_Private(r));
   PetscFunctionReturn(0);
 }
@@ -256,13 +211,13 @@ static PetscErrorCode Define_Private(Results r, const char part[], char **names)
   Sizes_Private(r, &nnode, &nelem, &largest);
   probe = fopen(part, "w"); /* tells why it cannot be written; libexodusII does not */
   if (!probe) {
-    Problem(r, "%s: cannot be created: %s", r->file, strerror(errno));
+    ResultsProblem(r, "%s: cannot be created: %s", r->file, strerror(errno));
     PetscFunctionReturn(0);
   }
   (void)fclose(probe);
   r->exo = ex_create(part, ExodusMode_Private(PetscMax(nnode * (PetscInt64)sizeof(PetscReal), 32 * largest)), &real_size, &file_size);
   if (r->exo < 0) {
-    Problem(r, "%s: cannot be written; is the disk full?", r->file);
+    ResultsProblem(r, "%s: cannot be written; is the disk full?", r->file);
     PetscFunctionReturn(0);
   }
   ex_set_int64_status(r->exo, EX_ALL_INT64_API);
@@ -272,17 +227,17 @@ static PetscErrorCode Define_Private(Results r, const char part[], char **names)
   info.num_nodes = nnode;
   info.num_elem = nelem;
   info.num_elem_blk = r->nglobal;
-  ExTry(r, ex_put_init_ext(r->exo, &info));
+  ResultsTry(r, ex_put_init_ext(r->exo, &info));
 
   PetscCall(
-      PetscMalloc6(r->nglobal, &ids, r->nglobal, &types, r->nglobal, &count, r->nglobal, &eight, r->nglobal, &none, ELEM_VARS * r->nglobal, &table));
+      PetscMalloc6(r->nglobal, &ids, r->nglobal, &types, r->nglobal, &count, r->nglobal, &eight, r->nglobal, &none, RESULTS_ELEM_VARS * r->nglobal, &table));
   for (PetscInt g = 0; g < r->nglobal; g++) {
     ids[g] = g + 1;
     types[g] = (char *)"HEX8";
     count[g] = (int)r->global[g].nelem;
     eight[g] = 8;
     none[g] = 0;
-    for (PetscInt v = 0; v < ELEM_VARS; v++) table[ELEM_VARS * g + v] = 1;
+    for (PetscInt v = 0; v < RESULTS_ELEM_VARS; v++) table[RESULTS_ELEM_VARS * g + v] = 1;
   }
   blocks.elem_blk_id = ids;
   blocks.elem_type = types;
@@ -291,185 +246,16 @@ static PetscErrorCode Define_Private(Results r, const char part[], char **names)
   blocks.num_edges_per_elem = none;
   blocks.num_faces_per_elem = none;
   blocks.num_attr_elem = none;
-  ExTry(r, ex_put_concat_all_blocks(r->exo, &blocks));
-  vars.num_node = NODE_VARS;
-  vars.num_elem = ELEM_VARS;
+  ResultsTry(r, ex_put_concat_all_blocks(r->exo, &blocks));
+  vars.num_node = RESULTS_NODE_VARS;
+  vars.num_elem = RESULTS_ELEM_VARS;
   vars.elem_var_tab = table;
-  ExTry(r, ex_put_all_var_param_ext(r->exo, &vars));
-  ExTry(r, ex_put_variable_names(r->exo, EX_NODAL, NODE_VARS, (char **)node_vars));
-  ExTry(r, ex_put_variable_names(r->exo, EX_ELEM_BLOCK, ELEM_VARS, (char **)elem_vars));
-  ExTry(r, ex_put_coord_names(r->exo, axes));
-  ExTry(r, ex_put_names(r->exo, EX_ELEM_BLOCK, names));
+  ResultsTry(r, ex_put_all_var_param_ext(r->exo, &vars));
+  ResultsTry(r, ex_put_variable_names(r->exo, EX_NODAL, RESULTS_NODE_VARS, (char **)node_vars));
+  ResultsTry(r, ex_put_variable_names(r->exo, EX_ELEM_BLOCK, RESULTS_ELEM_VARS, (char **)elem_vars));
+  ResultsTry(r, ex_put_coord_names(r->exo, axes));
+  ResultsTry(r, ex_put_names(r->exo, EX_ELEM_BLOCK, names));
   PetscCall(PetscFree6(ids, types, count, eight, none, table));
-  PetscFunctionReturn(0);
-}
-
-/* What goes to rank 0 of a body: its numbers of each kind */
-typedef PetscInt64 (*ItemSize)(PetscInt nnode, PetscInt nelem);
-static PetscInt64 CoordSize_Private(PetscInt nnode, PetscInt nelem)
-{
-  return 3 * (PetscInt64)nnode + 0 * nelem;
-}
-static PetscInt64 ConnSize_Private(PetscInt nnode, PetscInt nelem)
-{
-  return 0 * nnode + 8 * (PetscInt64)nelem;
-}
-static PetscInt64 FieldSize_Private(PetscInt nnode, PetscInt nelem)
-{
-  return NODE_VARS * (PetscInt64)nnode + nelem;
-}
-
-/* Local bodies *begin .. *end - 1 are those of chunk c, where *end is that of the chunk before. */
-static void LocalChunk_Private(Results r, PetscInt c, PetscInt *begin, PetscInt *end)
-{
-  for (*begin = *end; *end < r->nlocal && r->local[*end].id < r->chunk[c + 1];) (*end)++;
-}
-
-/* Numbers of bodies *begin .. *end - 1 of this rank in chunk c. */
-static PetscInt64 LocalSize_Private(Results r, PetscInt begin, PetscInt end, ItemSize size)
-{
-  PetscInt64 n = 0;
-
-  for (PetscInt i = begin; i < end; i++) n += (*size)(r->local[i].mesh->nnode, r->local[i].mesh->nelem);
-  return n;
-}
-
-/* Most numbers of a chunk, here or (rank 0) of all ranks */
-static PetscInt64 MostSize_Private(Results r, ItemSize size)
-{
-  PetscInt64 most = 0;
-
-  for (PetscInt c = 0, begin, end = 0; c < r->nchunk; c++) {
-    PetscInt64 n = 0;
-
-    LocalChunk_Private(r, c, &begin, &end);
-    if (r->rank) n = LocalSize_Private(r, begin, end, size);
-    else
-      for (PetscInt g = r->chunk[c]; g < r->chunk[c + 1]; g++) n += (*size)(r->global[g].nnode, r->global[g].nelem);
-    most = PetscMax(most, n);
-  }
-  return most;
-}
-
-/* Rank 0: from whom how many numbers of chunk c come, and where in one array, whose first part is rank 0's own. start: size + 1 */
-static void ChunkLayout_Private(Results r, PetscInt c, ItemSize size, PetscInt64 start[])
-{
-  for (PetscMPIInt p = 0; p <= r->size; p++) start[p] = 0;
-  for (PetscInt g = r->chunk[c]; g < r->chunk[c + 1]; g++) start[r->global[g].owner + 1] += (*size)(r->global[g].nnode, r->global[g].nelem);
-  for (PetscMPIInt p = 0; p < r->size; p++) start[p + 1] += start[p];
-}
-
-/* Synchronous sends, so that none piles up on rank 0 before its turn. */
-static PetscErrorCode SendChunk_Private(Results r, const void *data, PetscInt64 n, MPI_Datatype type)
-{
-  PetscMPIInt count;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMPIIntCast((PetscInt)PetscMin(n, PETSC_MAX_INT), &count));
-  PetscCheck(n == count, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a body is too large for one message");
-  if (n) PetscCallMPI(MPI_Ssend(data, count, type, 0, r->tag, r->comm));
-  PetscFunctionReturn(0);
-}
-
-static PetscErrorCode ReceiveChunk_Private(Results r, PetscReal *real, PetscInt *integer, const PetscInt64 start[])
-{
-  PetscFunctionBeginUser;
-  for (PetscMPIInt p = 1; p < r->size; p++) {
-    const PetscMPIInt n = (PetscMPIInt)(start[p + 1] - start[p]);
-
-    if (!n) continue;
-    if (real) PetscCallMPI(MPI_Recv(real + start[p], n, MPIU_REAL, p, r->tag, r->comm, MPI_STATUS_IGNORE));
-    else PetscCallMPI(MPI_Recv(integer + start[p], n, MPIU_INT, p, r->tag, r->comm, MPI_STATUS_IGNORE));
-  }
-  PetscFunctionReturn(0);
-}
-
-/* Placed coordinates of local bodies begin .. end - 1 */
-static void PlaceCoord_Private(Results r, const ResultsBody bodies[], PetscInt begin, PetscInt end, PetscReal *x)
-{
-  for (PetscInt k = begin; k < end; k++) {
-    const ResultsBody *body = &bodies[r->local[k].place];
-    const PetscReal   *R = body->rotation;
-
-    for (PetscInt i = 0; i < body->mesh->nnode; i++)
-      for (PetscInt c = 0; c < 3; c++) {
-        const PetscReal *X = body->mesh->coord + 3 * i;
-
-        *x++ = R[3 * c] * X[0] + R[3 * c + 1] * X[1] + R[3 * c + 2] * X[2] + body->shift[c];
-      }
-  }
-}
-
-/* and their elements' nodes */
-static PetscErrorCode PlaceConn_Private(Results r, PetscInt begin, PetscInt end, PetscInt *conn)
-{
-  PetscFunctionBeginUser;
-  for (PetscInt k = begin; k < end; k++) {
-    const Mesh m = r->local[k].mesh;
-
-    for (PetscInt b = 0; b < m->nblock; b++) {
-      PetscCall(PetscArraycpy(conn, m->block[b].conn, 8 * m->block[b].nelem));
-      conn += 8 * m->block[b].nelem;
-    }
-  }
-  PetscFunctionReturn(0);
-}
-
-/* Rank 0: x, y, z of a chunk at once, corners block by block */
-static PetscErrorCode PutChunk_Private(Results r, PetscInt c, const PetscReal *x, const PetscInt64 xstart[], const PetscInt *conn, const PetscInt64 start[], PetscReal *planes, int64_t *wide)
-{
-  const GlobalBody *first = &r->global[r->chunk[c]], *last = &r->global[r->chunk[c + 1] - 1];
-  const PetscInt64  n = last->first + last->nnode - first->first;
-  PetscInt64       *xat, *at;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc2(r->size, &xat, r->size, &at));
-  PetscCall(PetscArraycpy(xat, xstart, r->size));
-  PetscCall(PetscArraycpy(at, start, r->size));
-  for (PetscInt g = r->chunk[c]; g < r->chunk[c + 1]; g++) {
-    const GlobalBody *body = &r->global[g];
-    const PetscInt   *from = conn + at[body->owner];
-
-    for (PetscInt i = 0; i < body->nnode; i++)
-      for (PetscInt d = 0; d < 3; d++) planes[d * n + body->first - first->first + i] = x[xat[body->owner]++];
-    for (PetscInt64 i = 0; i < 8 * (PetscInt64)body->nelem; i++) wide[i] = body->first + from[i] + 1;
-    at[body->owner] += 8 * (PetscInt64)body->nelem;
-    ExTry(r, ex_put_conn(r->exo, EX_ELEM_BLOCK, g + 1, wide, NULL, NULL));
-  }
-  ExTry(r, ex_put_partial_coord(r->exo, first->first + 1, n, planes, planes + n, planes + 2 * n));
-  PetscCall(PetscFree2(xat, at));
-  PetscFunctionReturn(0);
-}
-
-/* The bodies go to rank 0 chunk by chunk. */
-static PetscErrorCode WriteBodies_Private(Results r, const ResultsBody bodies[])
-{
-  const PetscInt64 nx = MostSize_Private(r, CoordSize_Private), nconn = MostSize_Private(r, ConnSize_Private);
-  PetscReal       *x, *planes;
-  PetscInt        *conn;
-  PetscInt64      *xstart, *start;
-  int64_t         *wide;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc3((size_t)nx, &x, (size_t)nconn, &conn, r->rank ? 0 : (size_t)nx, &planes));
-  PetscCall(PetscMalloc3(r->rank ? 0 : (size_t)nconn, &wide, r->size + 1, &xstart, r->size + 1, &start));
-  for (PetscInt c = 0, begin, end = 0; c < r->nchunk; c++) {
-    LocalChunk_Private(r, c, &begin, &end);
-    PlaceCoord_Private(r, bodies, begin, end, x);
-    PetscCall(PlaceConn_Private(r, begin, end, conn));
-    if (r->rank) {
-      PetscCall(SendChunk_Private(r, x, LocalSize_Private(r, begin, end, CoordSize_Private), MPIU_REAL));
-      PetscCall(SendChunk_Private(r, conn, LocalSize_Private(r, begin, end, ConnSize_Private), MPIU_INT));
-    } else {
-      ChunkLayout_Private(r, c, CoordSize_Private, xstart);
-      ChunkLayout_Private(r, c, ConnSize_Private, start);
-      PetscCall(ReceiveChunk_Private(r, x, NULL, xstart));
-      PetscCall(ReceiveChunk_Private(r, NULL, conn, start));
-      PetscCall(PutChunk_Private(r, c, x, xstart, conn, start, planes, wide));
-    }
-  }
-  PetscCall(PetscFree3(x, conn, planes));
-  PetscCall(PetscFree3(wide, xstart, start));
   PetscFunctionReturn(0);
 }
 
@@ -491,7 +277,7 @@ static void KeepTimes_Private(Results r, PetscInt n)
       ok = !fseek(fd, 4, SEEK_SET) && fwrite(count, 1, 4, fd) == 4 ? PETSC_TRUE : PETSC_FALSE;
   }
   if (fd && fclose(fd)) ok = PETSC_FALSE;
-  if (!ok) Problem(r, "%s: cannot be continued: %s", r->file, errno ? strerror(errno) : "unknown format");
+  if (!ok) ResultsProblem(r, "%s: cannot be continued: %s", r->file, errno ? strerror(errno) : "unknown format");
 }
 
 /* Opens the file of an earlier run, which must hold the same bodies, and keeps its times up to `time`. */
@@ -511,7 +297,7 @@ static PetscErrorCode Reopen_Private(Results r, PetscReal time, char **names)
   PetscCall(ExodusIsWhole_Private(r->file, &whole, NULL, NULL, NULL));
   r->exo = whole ? ex_open(r->file, EX_READ, &real_size, &file_size, &version) : -1;
   if (r->exo < 0) {
-    Problem(r, "%s: cannot be continued, since it is no Exodus file or damaged; remove it or name another", r->file);
+    ResultsProblem(r, "%s: cannot be continued, since it is no Exodus file or damaged; remove it or name another", r->file);
     PetscFunctionReturn(0);
   }
   ex_set_int64_status(r->exo, EX_ALL_INT64_API);
@@ -522,7 +308,7 @@ static PetscErrorCode Reopen_Private(Results r, PetscReal time, char **names)
   if (same) {
     (void)ex_get_variable_param(r->exo, EX_NODAL, &nvars[0]);
     (void)ex_get_variable_param(r->exo, EX_ELEM_BLOCK, &nvars[1]);
-    if (nvars[0] != NODE_VARS || nvars[1] != ELEM_VARS) same = PETSC_FALSE;
+    if (nvars[0] != RESULTS_NODE_VARS || nvars[1] != RESULTS_ELEM_VARS) same = PETSC_FALSE;
   }
   PetscCall(PetscCalloc1(PetscMax(length, (int)ex_inquire_int(r->exo, EX_INQ_DB_MAX_USED_NAME_LENGTH)) + 1, &name));
   for (PetscInt g = 0; same && g < r->nglobal; g++) {
@@ -533,10 +319,10 @@ static PetscErrorCode Reopen_Private(Results r, PetscReal time, char **names)
       same = PETSC_FALSE;
   }
   PetscCall(PetscFree(name));
-  if (!same) Problem(r, "%s: cannot be continued, since it holds other bodies than this run; remove it or name another", r->file);
+  if (!same) ResultsProblem(r, "%s: cannot be continued, since it holds other bodies than this run; remove it or name another", r->file);
   ntime = (int)ex_inquire_int(r->exo, EX_INQ_TIME);
   PetscCall(PetscCalloc1(PetscMax(ntime, 0) + 1, &times));
-  if (same && ntime > 0 && ex_get_all_times(r->exo, times) < 0) Problem(r, "%s: cannot be continued, since its times cannot be read", r->file);
+  if (same && ntime > 0 && ex_get_all_times(r->exo, times) < 0) ResultsProblem(r, "%s: cannot be continued, since its times cannot be read", r->file);
   ex_close(r->exo);
   r->exo = -1;
   if (!r->problem[0]) {
@@ -549,7 +335,7 @@ static PetscErrorCode Reopen_Private(Results r, PetscReal time, char **names)
   file_size = 0;
   r->exo = ex_open(r->file, EX_WRITE, &real_size, &file_size, &version);
   if (r->exo < 0)
-    Problem(r, "%s: cannot be continued; may you write to it?", r->file);
+    ResultsProblem(r, "%s: cannot be continued; may you write to it?", r->file);
   else
     ex_set_int64_status(r->exo, EX_ALL_INT64_API);
   PetscFunctionReturn(0);
@@ -565,13 +351,13 @@ static PetscErrorCode OpenTimes_Private(Results r)
   Sizes_Private(r, &nnode, &all, &largest);
   PetscCall(PetscMalloc1(r->nglobal, &nelem));
   for (PetscInt g = 0; g < r->nglobal; g++) nelem[g] = r->global[g].nelem;
-  PetscCall(ExodusTimesOpen_Private(r->file, NODE_VARS, nnode, ELEM_VARS, r->nglobal, nelem, &r->times));
+  PetscCall(ExodusTimesOpen_Private(r->file, RESULTS_NODE_VARS, nnode, RESULTS_ELEM_VARS, r->nglobal, nelem, &r->times));
   PetscCall(PetscFree(nelem));
   if (r->times) {
     const int failed = ex_close(r->exo);
 
     r->exo = -1;
-    if (failed < 0) Problem(r, "%s: cannot be written; is the disk full?", r->file);
+    if (failed < 0) ResultsProblem(r, "%s: cannot be written; is the disk full?", r->file);
   }
   PetscFunctionReturn(0);
 }
@@ -597,17 +383,17 @@ static PetscErrorCode Open_Private(Results r, const ResultsBody bodies[], PetscB
     }
   }
   PetscCallMPI(MPI_Bcast(&reopen, 1, MPI_INT, 0, r->comm));
-  if (!reopen) PetscCall(WriteBodies_Private(r, bodies));
+  if (!reopen) PetscCall(ResultsWriteBodies_Private(r, bodies));
   if (!r->rank && !reopen) {
-    ExTry(r, ex_update(r->exo));
-    if (!r->problem[0] && rename(part, r->file)) Problem(r, "%s: %s", r->file, strerror(errno));
+    ResultsTry(r, ex_update(r->exo));
+    if (!r->problem[0] && rename(part, r->file)) ResultsProblem(r, "%s: %s", r->file, strerror(errno));
     if (r->problem[0] && r->exo >= 0) (void)unlink(part);
   }
   if (!r->rank && !r->problem[0]) PetscCall(OpenTimes_Private(r));
   PetscCall(PetscFree(part));
   PetscCall(PetscFree(text));
   PetscCall(PetscFree(names));
-  PetscCall(Agree_Private(r, 0));
+  PetscCall(ResultsAgree_Private(r, 0));
   PetscFunctionReturn(0);
 }
 
@@ -639,123 +425,6 @@ PetscErrorCode ResultsSetBodies(Results results, PetscInt nlocal, const ResultsB
 {
   PetscFunctionBeginUser;
   PetscCall(GatherBodies_Private(results, nlocal, bodies, PETSC_FALSE));
-  PetscFunctionReturn(0);
-}
-
-/* Fields of local bodies begin .. end - 1: displacement, velocity and stress of the first, of the second, ... */
-static PetscErrorCode Evaluate_Private(Results r, PetscInt begin, PetscInt end, PetscReal time, ResultsFields fields, void *ctx, PetscReal *value)
-{
-  PetscFunctionBeginUser;
-  PetscCall(PetscArrayzero(value, LocalSize_Private(r, begin, end, FieldSize_Private)));
-  for (PetscInt i = begin; i < end; i++) {
-    const size_t n = 3 * (size_t)r->local[i].mesh->nnode;
-
-    PetscCall((*fields)(ctx, r->local[i].place, time, value, value + n, value + 2 * n));
-    value += 2 * n + (size_t)r->local[i].mesh->nelem;
-  }
-  PetscFunctionReturn(0);
-}
-
-static void PutNodal_Private(Results r, PetscInt step, PetscInt variable, PetscInt64 first, PetscInt64 n, const PetscReal *value)
-{
-  if (r->times) ExodusTimesPutNodal_Private(r->times, step, variable, first, n, value);
-  else ExTry(r, ex_put_partial_var(r->exo, (int)step + 1, EX_NODAL, (int)variable + 1, 1, first + 1, n, value));
-}
-
-static void PutElement_Private(Results r, PetscInt step, PetscInt variable, PetscInt g, const PetscReal *value)
-{
-  if (r->times) ExodusTimesPutElement_Private(r->times, step, variable, g, r->global[g].nelem, value);
-  else ExTry(r, ex_put_var(r->exo, (int)step + 1, EX_ELEM_BLOCK, (int)variable + 1, g + 1, r->global[g].nelem, value));
-}
-
-/* Rank 0: the nodal variables of a chunk at once, those of elements in the order of the file: block by block */
-static PetscErrorCode PutFields_Private(Results r, PetscInt c, PetscInt step, const PetscReal *value, const PetscInt64 start[], PetscReal *work)
-{
-  const GlobalBody *first = &r->global[r->chunk[c]], *last = &r->global[r->chunk[c + 1] - 1];
-  const PetscInt64  n = last->first + last->nnode - first->first;
-  PetscInt64       *at;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(r->size, &at));
-  PetscCall(PetscArraycpy(at, start, r->size));
-  for (PetscInt g = r->chunk[c]; g < r->chunk[c + 1]; g++) {
-    const GlobalBody *body = &r->global[g];
-    const PetscReal  *from = value + at[body->owner];
-
-    at[body->owner] += FieldSize_Private(body->nnode, body->nelem);
-    for (PetscInt64 v = 0; v < NODE_VARS; v += 3, from += 3 * (size_t)body->nnode)
-      for (PetscInt64 i = 0; i < body->nnode; i++)
-        for (PetscInt d = 0; d < 3; d++) work[(v + d) * n + body->first - first->first + i] = from[3 * i + d];
-  }
-  for (PetscInt v = 0; v < NODE_VARS; v++) PutNodal_Private(r, step, v, first->first, n, work + v * n);
-  PetscCall(PetscArraycpy(at, start, r->size));
-  for (PetscInt g = r->chunk[c]; g < r->chunk[c + 1]; g++) {
-    const GlobalBody *body = &r->global[g];
-    const PetscReal   constant[2] = {body->owner, body->formulation};
-
-    at[body->owner] += FieldSize_Private(body->nnode, body->nelem);
-    PutElement_Private(r, step, 0, g, value + at[body->owner] - body->nelem);
-    for (PetscInt v = 0; v < 2; v++) {
-      for (PetscInt e = 0; e < body->nelem; e++) work[e] = constant[v];
-      PutElement_Private(r, step, v + 1, g, work);
-    }
-  }
-  PetscCall(PetscFree(at));
-  PetscFunctionReturn(0);
-}
-
-/* Rank 0: the place of a time in the file, from 0 */
-static void Begin_Private(Results r, PetscReal time, PetscInt *step)
-{
-  const PetscReal close = 1e-12 * PetscMax(PetscAbsReal(time), PetscAbsReal(r->last));
-
-  if (r->nstep && PetscAbsReal(time - r->last) <= close) r->nstep--; /* written again */
-  else if (r->nstep && time < r->last) Problem(r, "%s: time %g comes after time %g", r->file, (double)time, (double)r->last);
-  *step = r->nstep;
-  if (!r->times || r->problem[0]) return;
-  ExodusTimesReserve_Private(r->times, *step + 1);
-  ExodusTimesSetCount_Private(r->times, *step);
-}
-
-PetscErrorCode ResultsWrite(Results r, PetscReal time, ResultsFields fields, void *ctx)
-{
-  const PetscInt64 most = MostSize_Private(r, FieldSize_Private);
-  PetscReal       *value, *work;
-  PetscInt64      *start;
-  PetscErrorCode   ierr = 0;
-  PetscInt         step = 0;
-
-  PetscFunctionBeginUser;
-  if (!r->rank) Begin_Private(r, time, &step);
-  r->broken = PETSC_TRUE;
-  PetscCall(PetscCalloc3((size_t)most, &value, r->rank ? 0 : (size_t)most, &work, r->size + 1, &start));
-  /* A rank whose caller fails still sends, so that rank 0 does not wait; what it sends then is never shown. */
-  for (PetscInt c = 0, begin, end = 0; c < r->nchunk; c++) {
-    LocalChunk_Private(r, c, &begin, &end);
-    if (!ierr) ierr = Evaluate_Private(r, begin, end, time, fields, ctx, value);
-    if (r->rank) PetscCall(SendChunk_Private(r, value, LocalSize_Private(r, begin, end, FieldSize_Private), MPIU_REAL));
-    else {
-      ChunkLayout_Private(r, c, FieldSize_Private, start);
-      PetscCall(ReceiveChunk_Private(r, value, NULL, start));
-      PetscCall(PutFields_Private(r, c, step, value, start, work));
-    }
-  }
-  PetscCall(PetscFree3(value, work, start));
-  if (!r->rank && r->times) ExodusTimesPutTime_Private(r->times, step, time);
-  else if (!r->rank) ExTry(r, ex_put_time(r->exo, (int)step + 1, &time));
-  PetscCall(Agree_Private(r, ierr));
-  if (!r->rank) { /* only now do readers see the time */
-    if (r->times) {
-      ExodusTimesSetCount_Private(r->times, step + 1);
-      if (ExodusTimesError_Private(r->times)) Problem(r, "%s: cannot be written: %s", r->file, strerror(ExodusTimesError_Private(r->times)));
-    } else ExTry(r, ex_update(r->exo));
-    if (!r->problem[0]) {
-      r->nstep = step + 1;
-      r->last = time;
-    }
-  }
-  PetscCall(Agree_Private(r, 0));
-  r->broken = PETSC_FALSE;
   PetscFunctionReturn(0);
 }
 

@@ -1,6 +1,7 @@
 /* Placements: one body, grids, CSV files, random ones; the same on any rank; and what is said about mistakes. */
 #include "unit.h"
 #include "app/copies.h"
+#include "meshes/mesh.h"
 #include "physics/rotation.h"
 
 static Settings Read(const char text[])
@@ -118,7 +119,7 @@ static void test_grid(void **state)
   RefusedText("b: {copies: {grid: [2, 2, 2]}}\n", "b_copies_grid needs b_copies_spacing: 3 distances");
   RefusedText("b: {copies: {grid: [2, 2], spacing: [1, 1, 1]}}\n", "b_copies_grid");
   RefusedText("b: {copies: {grid: [2000, 2000, 2000], spacing: [1, 1, 1]}}\n", "b_copies_grid: 8e+09 copies are too many");
-  RefusedText("b: {copies: {grid: [2, 2, 2], spacing: [1, 1, 1], random: 3}}\n", "b_copies: give one of file, grid and random");
+  RefusedText("b: {copies: {grid: [2, 2, 2], spacing: [1, 1, 1], random: 3}}\n", "b_copies: give one of file, grid, random and ring");
 }
 
 /* Only rank 0 has the file's text; others get the numbers */
@@ -323,7 +324,119 @@ static void test_random_errors(void **state)
   RefusedText("b: {copies: {random: 5, box: [0, 0, 0, 1, -1, 1]}}\n", "b_copies_box: upper corner -1. is below lower corner 0. along y");
   RefusedText("b: {copies: {random: 5, box: [0, 0, 0, 1, 1]}}\n", "b_copies_box");
   RefusedText("b: {copies: {random: 5, box: [0, 0, 0, 1, 1, 1], rotate: maybe}}\n", "b_copies_rotate");
-  RefusedText("b: {copies: {random: 5, box: [0, 0, 0, 1, 1, 1], file: place.csv}}\n", "b_copies: give one of file, grid and random");
+  RefusedText("b: {copies: {random: 5, box: [0, 0, 0, 1, 1, 1], file: place.csv}}\n", "b_copies: give one of file, grid, random and ring");
+}
+
+/* A ring: where the copies are, how they are turned */
+static void test_ring(void **state)
+{
+  const PetscReal r = PetscSqrtReal(0.5), my[3] = {0, -1, 0};
+  Copies          c = Make("b: {translate: [1, 2, 3], velocity: [4, 5, 6], copies: {ring: 2, radius: 2, angle: 180}}\n", 2, PETSC_TRUE);
+  Placement       p = Get(c, 0);
+
+  (void)state;
+  /* about y, half a circle from -x over z to x: copies at 45 degrees on both sides */
+  Vector(p.shift, 1 - 2 * r, 2, 3 + 2 * r);
+  Vector(p.velocity, 4, 5, 6);
+  Turned(p.rotation, (PetscReal[3]){r, 0, r}, py);
+  p = Get(c, 1);
+  Vector(p.shift, 1 + 2 * r, 2, 3 + 2 * r);
+  Turned(p.rotation, (PetscReal[3]){r, 0, -r}, py);
+  Ok(CopiesDestroy(&c));
+  /* a whole circle about z, measured from x: copies at -y, x, y, -x, each after the section's own turn about x */
+  c = Make("b: {rotate: [90, 0, 0], copies: {ring: 4, radius: 1, axis: z, start: -135}}\n", 4, PETSC_TRUE);
+  p = Get(c, 0);
+  Vector(p.shift, 0, -1, 0);
+  Turned(p.rotation, my, pz);
+  p = Get(c, 1);
+  Vector(p.shift, 1, 0, 0);
+  Turned(p.rotation, px, pz);
+  p = Get(c, 3);
+  Vector(p.shift, -1, 0, 0);
+  Turned(p.rotation, mx, pz);
+  Ok(CopiesDestroy(&c));
+  /* about x as a vector of any length: from z towards -y */
+  c = Make("b: {copies: {ring: 1, radius: 3, axis: [2e-200, 0, 0], angle: 60, start: 60}}\n", 1, PETSC_TRUE);
+  p = Get(c, 0);
+  Vector(p.shift, 0, -3, 0);
+  Turned(p.rotation, px, pz);
+  Ok(CopiesDestroy(&c));
+  /* an oblique axis: all at the radius, across the axis, the middle one highest */
+  c = Make("b: {copies: {ring: 7, radius: 3, axis: [1, 2, 2]}}\n", 7, PETSC_TRUE);
+  for (PetscInt i = 0; i < 7; i++) {
+    p = Get(c, i);
+    assert_true(PetscAbsReal(Vec3Norm(p.shift) - 3) < 1e-14 * 3 && PetscAbsReal(p.shift[0] + 2 * p.shift[1] + 2 * p.shift[2]) < 1e-14 * 9);
+    if (i == 3) Vector(p.shift, -2 / PetscSqrtReal(5), -4 / PetscSqrtReal(5), PetscSqrtReal(5)); /* highest */
+    else assert_true(p.shift[2] < 2.2);
+  }
+  Turned(Get(c, 3).rotation, px, py);
+  Ok(CopiesDestroy(&c));
+  c = Make("b: {copies: {ring: 2, radius: 3, axis: '0, 0, -1'}}\n", 2, PETSC_TRUE); /* about -z: from y by x to -y */
+  Vector(Get(c, 0).shift, 0, 3, 0);
+  Turned(Get(c, 1).rotation, my, px);
+  Ok(CopiesDestroy(&c));
+  RefusedText("b: {copies: {ring: 0, radius: 1}}\n", "a.yml:1:20: b_copies_ring: 0 copies; give 1 or more");
+  RefusedText("b: {copies: {ring: 2}}\n", "b_copies_ring needs b_copies_radius: the distance from the centre");
+  RefusedText("b: {copies: {ring: 2, radius: 0}}\n", "a.yml:1:31: b_copies_radius: 0 is not above zero");
+  RefusedText("b: {copies: {ring: 2, radius: 1, angle: 0}}\n", "b_copies_angle: 0 is not above 0 and up to 360 degrees");
+  RefusedText("b: {copies: {ring: 2, radius: 1, angle: 361}}\n", "b_copies_angle: 361 is not");
+  RefusedText("b: {copies: {ring: 2, radius: 1, start: left}}\n", "b_copies_start");
+  RefusedText("b: {copies: {ring: 2, radius: 1, axis: w}}\n", "b_copies_axis: 'w' is not x, y, z or 3 numbers");
+  RefusedText("b: {copies: {ring: 2, radius: 1, axis: [1, 0]}}\n", "b_copies_axis: expects 3 numbers, got 2");
+  RefusedText("b: {copies: {ring: 2, radius: 1, axis: [0, 0, 0]}}\n", "b_copies_axis: the axis has no direction");
+  RefusedText("b: {copies: {ring: 2, radius: 1, random: 5, box: [0, 0, 0, 1, 1, 1]}}\n", "b_copies: give one of file, grid, random and ring");
+}
+
+static void Placed(const Placement *p, const PetscReal X[3], PetscReal x[3])
+{
+  Mat3Vec(p->rotation, X, x);
+  for (int c = 0; c < 3; c++) x[c] += p->shift[c];
+}
+
+/* Voussoirs in a ring are an arch: joint faces coincide, it stands on z = 0, its halves are mirror images to the last bit */
+static void test_arch(void **state)
+{
+  const PetscReal R = 10, thickness = 1.06, eps = 4 * PETSC_MACHINE_EPSILON * R;
+  const PetscInt  cells[3] = {2, 3, 2};
+
+  (void)state;
+  for (int n = 27; n >= 8; n -= 19)
+    for (int flat = 0; flat < 2; flat++) {
+      char   text[128];
+      Copies c;
+      Mesh   mesh;
+
+      snprintf(text, sizeof(text), "b: {copies: {ring: %d, radius: 10, angle: 180}}\n", n);
+      c = Make(text, n, PETSC_TRUE);
+      Ok(MeshCreateVoussoir(R, thickness, 2, 180. / n, cells, flat ? PETSC_TRUE : PETSC_FALSE, &mesh));
+      assert_string_equal(mesh->nodeset[0].name, "start");
+      assert_string_equal(mesh->nodeset[1].name, "end");
+      for (int i = 0; i < n; i++) {
+        const Placement p = Get(c, i), next = Get(c, PetscMin(i + 1, n - 1)), mirror = Get(c, n - 1 - i);
+        PetscReal       x[3], y[3];
+
+        for (PetscInt a = 0; a < mesh->nodeset[0].n; a++) {
+          Placed(&p, mesh->coord + 3 * mesh->nodeset[1].node[a], x);
+          Placed(&next, mesh->coord + 3 * mesh->nodeset[0].node[a], y);
+          if (i < n - 1)
+            for (int d = 0; d < 3; d++) assert_true(PetscAbsReal(x[d] - y[d]) <= eps);
+          else assert_true(PetscAbsReal(x[2]) <= eps && x[0] > R - thickness); /* the end stands on the right */
+          if (i) continue;
+          Placed(&p, mesh->coord + 3 * mesh->nodeset[0].node[a], x);
+          assert_true(PetscAbsReal(x[2]) <= eps && x[0] < thickness - R); /* the start on the left */
+        }
+        for (PetscInt a = 0; a < mesh->nnode; a++) { /* node (i, j, k) and its image (last - i, j, k) of the block's mirror image */
+          const PetscInt b = a - a % 3 + 2 - a % 3;
+
+          Placed(&p, mesh->coord + 3 * a, x);
+          Placed(&mirror, mesh->coord + 3 * b, y);
+          assert_true(x[0] == -y[0] && x[1] == y[1] && x[2] == y[2]);
+          assert_true(x[2] >= -eps);
+        }
+      }
+      Ok(MeshDestroy(&mesh));
+      Ok(CopiesDestroy(&c));
+    }
 }
 
 int main(void)
@@ -331,7 +444,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_one),    cmocka_unit_test(test_grid),   cmocka_unit_test(test_file),
     cmocka_unit_test(test_file_long),  cmocka_unit_test(test_file_errors),  cmocka_unit_test(test_random),
-    cmocka_unit_test(test_random_independent), cmocka_unit_test(test_random_errors),
+    cmocka_unit_test(test_random_independent), cmocka_unit_test(test_random_errors), cmocka_unit_test(test_ring), cmocka_unit_test(test_arch),
   };
 
   return UNIT_MAIN("copies", tests);

@@ -192,7 +192,8 @@ static void test_foreign(void **state)
 
   (void)state;
   for (int k = 0; k < 6; k++) { /* classic, 64-bit offsets, netCDF-4, with real numbers of 8 and 4 bytes, both spellings of the type */
-    Foreign f = good;
+    Foreign            f = good;
+    const MeshSideSet *found;
 
     f.mode = k % 3 == 0 ? 0 : k % 3 == 1 ? EX_LARGE_MODEL : EX_NETCDF4 | EX_NOCLASSIC;
     f.real = k < 3 ? 8 : 4;
@@ -210,6 +211,8 @@ static void test_foreign(void **state)
     assert_string_equal(m->nodeset->name, "nodeset_7");
     assert_int_equal(m->nodeset->node[1], 11);
     assert_string_equal(m->sideset->name, "sideset_9");
+    Ok(MeshFindSideSet(m, "9", &found));
+    assert_ptr_equal(found, m->sideset);
     assert_int_equal(m->sideset->elem[1], 1);
     assert_int_equal(m->sideset->side[0], 5);
     Ok(MeshDestroy(&m));
