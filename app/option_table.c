@@ -17,6 +17,7 @@ const Option option_table[] = {
   OWN("Run", "checkpoint_every", "0", "steps between checkpoints (0: at the end and when interrupted only)"),
   OWN("Run", "energy_guard", "0.1", "stop when the total energy grows by more than this part of the largest energy seen (0: never)"),
   OWN("Run", "energy_every", "1", "steps between evaluations of the energies"),
+  OWN("Run", "step_failure", "stop", "when the forces of a step have not converged, or bodies may pass through each other: stop; cut (do the step again as two halves, and these, up to 10 times); continue (count it)"),
   OWN("Run", "indicator_warn", "0.3", "warn when the stability indicator c h^2 omega / r_g of a body passes this value (tl: 0.45 of it)"),
 
   OWN("Contact problems", "fclib", "", "solve these files of friction-contact problems (FCLib's HDF5 form) instead of running a model"),

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* numbers of the run that a checkpoint carries beside the bodies' records */
-enum { EXTRA_START, EXTRA_LARGEST, EXTRA_DRIFT, EXTRA_BALANCED, EXTRA_ITERATIONS, EXTRA_CONTACTS, EXTRA_CONTACTS_MOST, EXTRA_SNES, EXTRA_SNES_MOST, EXTRA_SOLVES, EXTRA_HALVED, EXTRA_MERIT, EXTRA_FAILED, EXTRA_PENETRATION, EXTRA_GAINS, EXTRA_GAIN, EXTRA_COUNT };
+enum { EXTRA_START, EXTRA_LARGEST, EXTRA_DRIFT, EXTRA_BALANCED, EXTRA_ITERATIONS, EXTRA_CONTACTS, EXTRA_CONTACTS_MOST, EXTRA_SNES, EXTRA_SNES_MOST, EXTRA_SOLVES, EXTRA_HALVED, EXTRA_MERIT, EXTRA_FAILED, EXTRA_CUT, EXTRA_PENETRATION, EXTRA_GAINS, EXTRA_GAIN, EXTRA_COUNT };
 
 typedef struct {
   MPI_Comm          comm;
@@ -254,6 +254,7 @@ static PetscErrorCode RunRestart_Private(Run *run, const char file[])
   PetscCall(PetscFree2(id, length));
   PetscCall(PetscFree(data));
   UserCheck(head.dt == run->h, "restart: '%s' was written with -ts_dt %.17g, this run has %.17g: go on with the same step", file, (double)head.dt, (double)run->h);
+  run->stepper.cuts       = (PetscInt)run->extra[EXTRA_CUT];
   run->stepper.iterations = run->first_iterations = (PetscInt)run->extra[EXTRA_ITERATIONS];
   run->t0              = head.t0;
   run->first           = head.step;
@@ -302,7 +303,7 @@ static PetscErrorCode RunContacts_Private(Run *run)
   PetscReal *e = run->extra;
 
   PetscFunctionBeginUser;
-  PetscCall(ConstraintSetGetReport(run->stepper.constraints, &run->contact));
+  run->contact = run->stepper.report;
   e[EXTRA_CONTACTS] += run->contact.n;
   e[EXTRA_CONTACTS_MOST] = PetscMax(e[EXTRA_CONTACTS_MOST], run->contact.n);
   e[EXTRA_SNES] += run->contact.iterations;
@@ -310,7 +311,6 @@ static PetscErrorCode RunContacts_Private(Run *run)
   e[EXTRA_SOLVES] += run->contact.solves;
   e[EXTRA_HALVED] += run->contact.halved;
   e[EXTRA_MERIT] = PetscMax(e[EXTRA_MERIT], run->contact.merit);
-  e[EXTRA_FAILED] += run->contact.reason < 0 ? 1 : 0;
   e[EXTRA_PENETRATION] = PetscMax(e[EXTRA_PENETRATION], run->contact.penetration);
   if (run->contact.work > 0) {
     e[EXTRA_GAINS]++;
@@ -335,6 +335,8 @@ static PetscErrorCode RunAccept_Private(TS ts)
   PetscCall(TSGetTime(ts, &t));
   PetscCall(RunIsLast_Private(run, step, t, &last));
   if (run->stepper.constraints) PetscCall(RunContacts_Private(run));
+  run->extra[EXTRA_FAILED] += run->stepper.failed ? 1 : 0;
+  run->extra[EXTRA_CUT] = run->stepper.cuts;
   {
     const PetscBool output = RunIsOutput_Private(run, t) || last ? PETSC_TRUE : PETSC_FALSE;
 
@@ -398,6 +400,7 @@ static PetscErrorCode RunSummary_Private(Run *run)
   PetscCall(SummaryAddReal(s, "step iterations mean", steps ? (PetscReal)(run->stepper.iterations - run->first_iterations) / steps : 0));
   PetscCall(SummaryAddReal(s, "worst final merit", run->extra[EXTRA_MERIT]));
   PetscCall(SummaryAddInt(s, "steps not converged", (PetscInt)run->extra[EXTRA_FAILED]));
+  PetscCall(SummaryAddInt(s, "steps cut", (PetscInt)run->extra[EXTRA_CUT]));
   PetscCall(SummaryAddInt(s, "steps with work of contact above zero", (PetscInt)run->extra[EXTRA_GAINS]));
   PetscCall(SummaryAddReal(s, "largest of these works", run->extra[EXTRA_GAIN]));
   PetscCall(SummaryAddReal(s, "energy drift", PetscMax(run->extra[EXTRA_LARGEST], run->noise) > 0 ? run->extra[EXTRA_DRIFT] / PetscMax(run->extra[EXTRA_LARGEST], run->noise) : 0));
@@ -482,6 +485,21 @@ static PetscErrorCode RunTrySolver_Private(Model model)
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode RunFailure_Private(Run *run, Settings settings)
+{
+  static const char *const choices[] = {"stop", "cut", "continue"};
+  const char              *text;
+  PetscInt                 i = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(SettingsGetString(settings, "step_failure", choices[0], &text, NULL));
+  while (i < 3 && strcmp(text, choices[i])) i++;
+  PetscCall(SettingsRequire(settings, "step_failure", (PetscBool)(i < 3), "'%s' is none of stop, cut, continue", text));
+  run->stepper.failure = (StepFailure)i;
+  if (run->stepper.constraints) PetscCall(ConstraintSetSetReversible(run->stepper.constraints, (PetscBool)(run->stepper.failure == STEP_CUT)));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes, Pairs pairs)
 {
   Run         run = {.comm = comm, .model = model, .probes = probes};
@@ -528,6 +546,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
     PetscCall(ConstraintSetSetFromOptions(run.stepper.constraints));
     PetscCall(PairsApply(pairs, run.stepper.constraints));
   }
+  PetscCall(RunFailure_Private(&run, settings));
   run.stepper.rtol   = 1e-12;
   run.stepper.max_it = 25;
   PetscCall(EventRegister(run.stepper.event));

@@ -67,6 +67,12 @@ PETSC_EXTERN PetscErrorCode DetectorUpdate(Detector detector, PetscReal h, Petsc
 /* Drops lists and depths of the last step: the next update is like the first one, which takes any overlap for an initial one
    (down to half a thickness and two edges of the mesh; deeper ones are not seen). */
 PETSC_EXTERN PetscErrorCode DetectorForget(Detector detector);
+/* How deep pairs of bodies were at the last update, which bounds how deep they may be at the next: all that a checkpoint needs. Only those of
+   this rank that are deep at all. Free a, b, depth. -1: no update yet */
+PETSC_EXTERN PetscErrorCode DetectorGetDepths(Detector detector, PetscInt *n, PetscInt **a, PetscInt **b, PetscReal **depth);
+/* On all ranks, once all bodies are there: the next update gives what it would give after the one that these depths are of. In any order; those
+   of pairs that are other ranks' are passed over, so each rank may give those of all. n < 0: as DetectorForget() */
+PETSC_EXTERN PetscErrorCode DetectorSetDepths(Detector detector, PetscInt n, const PetscInt a[], const PetscInt b[], const PetscReal depth[]);
 /* All lists are made anew at the next update, which gives the same contacts. */
 PETSC_EXTERN PetscErrorCode DetectorRebuild(Detector detector);
 PETSC_EXTERN PetscErrorCode DetectorGetReport(Detector detector, DetectReport *report);

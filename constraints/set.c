@@ -61,6 +61,9 @@ PetscErrorCode ConstraintSetDestroy(ConstraintSet *set)
   PetscCall(PetscFree(s->points));
   PetscCall(PetscFree(s->frames));
   PetscCall(PetscFree(s->values));
+  PetscCall(PetscFree(s->depth_body[0]));
+  PetscCall(PetscFree(s->depth_body[1]));
+  PetscCall(PetscFree(s->depth));
   PetscCall(PetscFree(*set));
   PetscFunctionReturn(0);
 }
@@ -234,10 +237,17 @@ PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscB
 
   PetscFunctionBeginUser;
   PetscCall(ConstraintSetPlace_Private(set, stage));
+  if (set->reversible) {
+    PetscCall(PetscFree(set->depth_body[0]));
+    PetscCall(PetscFree(set->depth_body[1]));
+    PetscCall(PetscFree(set->depth));
+    PetscCall(DetectorGetDepths(set->detector, &set->ndepth, &set->depth_body[0], &set->depth_body[1], &set->depth));
+  }
   PetscCall(DetectorUpdate(set->detector, stage->h, &n, &contact));
   set->step++;
   PetscCall(ConstraintSetRows_Private(set, stage, n, contact));
   PetscCall(PetscMemzero(&set->report, sizeof(set->report)));
+  set->report.h = stage->h;
   for (PetscInt i = 0; i < set->n; i++) set->report.penetration = PetscMax(set->report.penetration, -set->row[i].gap);
   total = set->n;
   if (set->size > 1) {
@@ -257,6 +267,23 @@ PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscB
   for (PetscInt t = 0; t < set->ntouch; t++) PetscCall(PetscArraycpy(set->touch[t].v0, v0 + 3 * t, 3));
   PetscCall(ConstraintSetRelative_Private(set, v0));
   for (PetscInt i = 0; i < set->n; i++) PetscCall(PetscArraycpy(set->row[i].U0, set->u + 3 * i, 3));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetSetReversible(ConstraintSet set, PetscBool reversible)
+{
+  PetscFunctionBeginUser;
+  set->reversible = reversible;
+  PetscFunctionReturn(0);
+}
+
+/* What the rows remember is written by ConstraintSetAccept() only. */
+PetscErrorCode ConstraintSetReject(ConstraintSet set)
+{
+  PetscFunctionBeginUser;
+  PetscCheck(set->reversible, set->comm, PETSC_ERR_ARG_WRONGSTATE, "ConstraintSetSetReversible() comes first");
+  PetscCall(DetectorSetDepths(set->detector, set->ndepth, set->depth_body[0], set->depth_body[1], set->depth));
+  set->step--;
   PetscFunctionReturn(0);
 }
 

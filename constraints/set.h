@@ -45,9 +45,12 @@ typedef struct {
   PetscInt            n, state[3];  /* blocks; contacts by ContactState */
   PetscInt            iterations;   /* of the SNES, of all solves of the step */
   PetscInt            solves, halved; /* solves; rows whose tangents got theta = 1/2 */
-  PetscReal           merit, penetration; /* worst merit; deepest overlap of a contact at the half step */
-  PetscReal           work;         /* of all rows on the bodies */
-  SNESConvergedReason reason;       /* of the worst solve; SNES_CONVERGED_ITERATING: there was none */
+  PetscReal           merit, penetration; /* merit of the impulses; deepest overlap of a contact at the half step */
+  PetscReal           work, friction; /* of all rows on the bodies; of it by friction */
+  PetscReal           normal;       /* sum of normal forces */
+  PetscInt            glued, broken; /* cohesion holds; has given way in this step */
+  PetscReal           h;            /* length of the step */
+  SNESConvergedReason reason;       /* of the last solve; SNES_CONVERGED_ITERATING: there was none */
 } ConstraintReport;
 
 typedef struct _p_ConstraintSet *ConstraintSet;
@@ -68,6 +71,9 @@ PETSC_EXTERN PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage
 PETSC_EXTERN PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage);
 /* With du as it will be: works into the bodies' ledgers, and what the next step starts from */
 PETSC_EXTERN PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage);
+/* Instead of accepting: as before ConstraintSetDetect(). Only if it was said before that a step may be taken back. */
+PETSC_EXTERN PetscErrorCode ConstraintSetReject(ConstraintSet set);
+PETSC_EXTERN PetscErrorCode ConstraintSetSetReversible(ConstraintSet set, PetscBool reversible);
 /* Drops lists; impulses and flags are kept */
 PETSC_EXTERN PetscErrorCode ConstraintSetForget(ConstraintSet set);
 

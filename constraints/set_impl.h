@@ -77,6 +77,9 @@ struct _p_ConstraintSet {
   const MaterialPoint **points;
   PetscReal    *frames, *values;
   PetscInt      mpoints;
+  PetscBool     reversible;       /* steps may be rejected: depths of the detector before the last detection */
+  PetscInt      ndepth, *depth_body[2];
+  PetscReal    *depth;
   ConstraintReport report;
 };
 

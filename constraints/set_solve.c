@@ -103,8 +103,9 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
     PetscCall(DualSolve(set->dual, set->r, set->u, &reason));
     PetscCall(DualGetReport(set->dual, &solve, &iterations));
     report->iterations += iterations;
-    report->merit = PetscMax(report->merit, solve.merit);
-    if (!report->solves++ || reason < 0) report->reason = reason;
+    report->solves++;
+    report->merit  = solve.merit; /* what is given back decides, not what was on the way to it */
+    report->reason = reason;
     halved = 0;
     if (set->theta == THETA_SAFE) PetscCall(ConstraintSetHalve_Private(set, &halved));
     report->halved += halved;
@@ -136,8 +137,8 @@ static ContactState ConstraintState_Private(const Constraint *row)
 PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
 {
   Model     model = set->model;
-  PetscReal work  = 0;
-  PetscInt  state[3] = {0, 0, 0};
+  PetscReal sum[3]   = {0, 0, 0}; /* works, normal forces */
+  PetscInt  count[5] = {0, 0, 0, 0, 0}; /* by state; glued, broken */
 
   PetscFunctionBeginUser;
   SetGrow_Private(set->n, set->mmemory, set->memory);
@@ -159,27 +160,33 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
       const PetscReal *e = touch->frame + 3 * k, w = 0.5 * touch->sign * R[k] * (e[0] * (touch->v0[0] + v[0]) + e[1] * (touch->v0[1] + v[1]) + e[2] * (touch->v0[2] + v[2]));
 
       ledger[k ? LEDGER_FRICTION : LEDGER_CONTACT] += w;
-      work += w;
+      sum[k ? 1 : 0] += w;
     }
   }
   for (PetscInt i = 0; i < set->n; i++) {
     Constraint       *row = &set->row[i];
     ConstraintMemory *m   = &set->memory[i];
 
-    state[ConstraintState_Private(row)]++;
+    count[ConstraintState_Private(row)]++;
+    sum[2] += row->R[0] / stage->h;
     m->key   = row->key;
     m->flags = row->flags;
     if ((row->flags & CONSTRAINT_GLUED) && row->R[0] + row->law.cohesion <= 1e-9 * row->law.cohesion) m->flags &= ~CONSTRAINT_GLUED; /* it bore no more */
+    if (row->flags & CONSTRAINT_GLUED) count[m->flags & CONSTRAINT_GLUED ? 3 : 4]++;
     for (PetscInt k = 0; k < 3; k++) {
       m->normal[k] = row->frame[k];
       m->R[k]      = row->R[k] / stage->h;
     }
   }
   if (set->size > 1) {
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, state, 3, MPIU_INT, MPI_SUM, set->comm));
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &work, 1, MPIU_REAL, MPIU_SUM, set->comm));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 5, MPIU_INT, MPI_SUM, set->comm));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPIU_REAL, MPIU_SUM, set->comm));
   }
-  PetscCall(PetscArraycpy(set->report.state, state, 3));
-  set->report.work = work;
+  PetscCall(PetscArraycpy(set->report.state, count, 3));
+  set->report.glued    = count[3];
+  set->report.broken   = count[4];
+  set->report.work     = sum[0] + sum[1];
+  set->report.friction = sum[1];
+  set->report.normal   = sum[2];
   PetscFunctionReturn(0);
 }

@@ -61,6 +61,8 @@ PetscErrorCode NodalPredict(Batch batch, const Stage *stage, PetscInt g, Nodal *
   if (g == 0) {
     batch->indicator      = 0;
     batch->indicator_lane = 0;
+    nodal->conserved      = PETSC_FALSE; /* here, not after a step: one that is cut is predicted again */
+    PetscCall(PetscArrayzero(nodal->given, 6 * batch->lanes));
   }
   LanesHalf(nn, w, batch->part->mass, batch->part->total, 0.5 * stage->h, q, u, qh, a, v); /* (10), (24) */
   LanesMoments(nn, w, batch->part->mass, qh, a, u, weight, J, L, F);
@@ -279,8 +281,6 @@ PetscErrorCode NodalCorrect(Batch batch, const Stage *stage, Nodal *nodal)
       if (PetscIsInfOrNanReal(sum) && batch->bad_lane < 0) batch->bad_lane = at + l;
     }
   }
-  nodal->conserved = PETSC_FALSE;
-  PetscCall(PetscArrayzero(nodal->given, 6 * batch->lanes));
   PetscFunctionReturn(0);
 }
 

@@ -32,7 +32,7 @@ typedef struct {
   PetscReal sm, sk;      /* A = sm M + sk K, from h and the batch's damping (StageSetBatch) */
   PetscInt  iteration;   /* 0: from du = 0; the linearly implicit step has no other */
   PetscBool implicit;    /* iterated: the force is taken at q(t + h/2) + h/4 du (19) */
-  PetscInt  balance;     /* steps that the energy balance after this step stands for; 0: none is made */
+  PetscReal balance;     /* time that the energy balance after this step stands for; 0: none is made */
 } Stage;
 
 /* Energies and accumulated works of one body, as they are in the history. */
