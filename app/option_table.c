@@ -90,6 +90,7 @@ const Option option_table[] = {
   PETSC('r', "Contact", "contact_cohesion", "0", "stress that faces which touch at the start can bear until they part [Pa]"),
   PETSC('s', "Contact", "contact_signorini", "gap", "gap: U + gap / dt >= 0 for whatever may touch in a step; velocity: U >= 0 for what touches"),
   PETSC('s', "Contact", "contact_theta", "safe", "safe: contact never adds energy; paper: laws hold for the velocity at the end of a step"),
+  PETSC('s', "Contact", "contact_overlap", "keep", "bodies that overlap at the start: keep (a warning) or error"),
   PETSC('s', "Contact", "contact_points", "hull", "hull: corners of what two faces share (of deformable bodies: nodes of one side), all, or centroid: one for every two elements"),
 
   OWN("Contact", "contact_pairs", "", "names of laws of contact between particular bodies; each has a section of its name"),

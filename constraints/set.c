@@ -82,19 +82,31 @@ static PetscErrorCode ConstraintSetReal_Private(ConstraintSet set, const char op
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode ConstraintSetSetFromOptions(ConstraintSet set)
+/* One of two words */
+static PetscErrorCode ConstraintSetChoice_Private(ConstraintSet set, const char option[], const char first[], const char second[], PetscInt *choice)
 {
-  static const char *const signorini[] = {"gap", "velocity"}, *const theta[] = {"safe", "paper"};
-  PetscInt                 choice;
-  PetscBool                given;
+  char      text[64];
+  PetscBool given;
 
   PetscFunctionBeginUser;
-  PetscOptionsBegin(set->comm, NULL, "Contact", NULL);
-  PetscCall(PetscOptionsEList("-contact_signorini", "Law of the normal direction", "", signorini, 2, signorini[set->signorini], &choice, &given));
-  if (given) set->signorini = (SignoriniKind)choice;
-  PetscCall(PetscOptionsEList("-contact_theta", "Instant at which the laws hold", "", theta, 2, theta[set->theta], &choice, &given));
-  if (given) set->theta = (ThetaKind)choice;
-  PetscOptionsEnd();
+  PetscCall(PetscOptionsGetString(NULL, NULL, option, text, sizeof(text), &given));
+  if (!given) PetscFunctionReturn(0);
+  *choice = !strcmp(text, second);
+  PetscCheck(*choice || !strcmp(text, first), set->comm, PETSC_ERR_USER_INPUT, "%s: '%s' is neither %s nor %s", option + 1, text, first, second);
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetSetFromOptions(ConstraintSet set)
+{
+  PetscInt choice[3] = {(PetscInt)set->signorini, (PetscInt)set->theta, (PetscInt)set->overlap};
+
+  PetscFunctionBeginUser;
+  PetscCall(ConstraintSetChoice_Private(set, "-contact_signorini", "gap", "velocity", &choice[0]));
+  PetscCall(ConstraintSetChoice_Private(set, "-contact_theta", "safe", "paper", &choice[1]));
+  PetscCall(ConstraintSetChoice_Private(set, "-contact_overlap", "keep", "error", &choice[2]));
+  set->signorini = (SignoriniKind)choice[0];
+  set->theta     = (ThetaKind)choice[1];
+  set->overlap   = (OverlapKind)choice[2];
   PetscCall(ConstraintSetReal_Private(set, "-contact_friction", PETSC_INFINITY, &set->law.friction));
   PetscCall(ConstraintSetReal_Private(set, "-contact_restitution", 1, &set->law.restitution));
   PetscCall(ConstraintSetReal_Private(set, "-contact_cohesion", PETSC_MAX_REAL, &set->law.cohesion));
@@ -218,6 +230,7 @@ static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *
     row->point[1]    = c->point[1];
     row->gap         = c->gap;
     row->area        = c->area;
+    row->ell         = c->ell;
     row->theta       = 1;
     row->restitution = law->restitution;
     row->flags       = CONSTRAINT_OPEN | (old ? old->flags & CONSTRAINT_GLUED : 0);
@@ -267,6 +280,7 @@ PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscB
   for (PetscInt t = 0; t < set->ntouch; t++) PetscCall(PetscArraycpy(set->touch[t].v0, v0 + 3 * t, 3));
   PetscCall(ConstraintSetRelative_Private(set, v0));
   for (PetscInt i = 0; i < set->n; i++) PetscCall(PetscArraycpy(set->row[i].U0, set->u + 3 * i, 3));
+  if (set->step == 1) PetscCall(ConstraintSetOverlaps_Private(set, stage));
   PetscFunctionReturn(0);
 }
 

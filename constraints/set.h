@@ -9,6 +9,8 @@
 typedef enum { SIGNORINI_GAP, SIGNORINI_VELOCITY } SignoriniKind;
 /* safe: no row adds energy in any step; paper: the laws hold for the velocity at the end of a step */
 typedef enum { THETA_SAFE, THETA_PAPER } ThetaKind;
+/* Bodies that overlap at the start: a warning, or an error */
+typedef enum { OVERLAP_KEEP, OVERLAP_ERROR } OverlapKind;
 typedef enum { STEP_STOP, STEP_CUT, STEP_CONTINUE } StepFailure;
 
 /* How two bodies touch */
@@ -29,6 +31,7 @@ typedef struct {
   PetscReal    frame[9];    /* directions as rows, the normal first */
   PetscReal    x[3];        /* where, at the half step */
   PetscReal    gap, area;
+  PetscReal    ell;         /* shortest edge of the mesh there */
   Row          law;
   PetscReal    restitution;
   PetscReal    theta;       /* of the tangents */
