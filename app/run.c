@@ -10,7 +10,10 @@
 #include <unistd.h>
 
 /* numbers of the run that a checkpoint carries beside the bodies' records */
-enum { EXTRA_START, EXTRA_LARGEST, EXTRA_DRIFT, EXTRA_BALANCED, EXTRA_ITERATIONS, EXTRA_CONTACTS, EXTRA_CONTACTS_MOST, EXTRA_SNES, EXTRA_SNES_MOST, EXTRA_SOLVES, EXTRA_HALVED, EXTRA_MERIT, EXTRA_FAILED, EXTRA_CUT, EXTRA_PENETRATION, EXTRA_GAINS, EXTRA_GAIN, EXTRA_COUNT };
+enum { EXTRA_START, EXTRA_LARGEST, EXTRA_DRIFT, EXTRA_BALANCED, EXTRA_ITERATIONS, EXTRA_CONTACTS, EXTRA_CONTACTS_MOST, EXTRA_SNES, EXTRA_SNES_MOST, EXTRA_SOLVES, EXTRA_HALVED, EXTRA_MERIT, EXTRA_FAILED, EXTRA_CUT, EXTRA_PENETRATION, EXTRA_GAINS, EXTRA_GAIN, EXTRA_DETECTIONS, EXTRA_COUNT };
+/* and its tables */
+enum { TABLE_ROWS, TABLE_DEPTHS, TABLE_COUNT };
+static const CheckpointTable RunTables[TABLE_COUNT] = {{"rows", CONSTRAINT_MEMORY_WIDTH, 0, NULL}, {"depths", CONSTRAINT_DEPTH_WIDTH, 0, NULL}};
 
 typedef struct {
   MPI_Comm          comm;
@@ -217,10 +220,18 @@ static PetscErrorCode RunCheckpoint_Private(Run *run, PetscInt step, PetscReal t
   CheckpointHead head = {run->t0, t, run->h, step, run->model->nglobal};
   PetscInt      *id, *length;
   PetscReal     *data;
+  CheckpointTable table[TABLE_COUNT] = {RunTables[TABLE_ROWS], RunTables[TABLE_DEPTHS]};
 
   PetscFunctionBeginUser;
   PetscCall(RunRecords_Private(run, &id, &length, &data, PETSC_TRUE));
-  PetscCall(CheckpointWrite(run->comm, run->checkpoint, &head, EXTRA_COUNT, run->extra, run->model->nbody, id, length, data));
+  if (run->stepper.constraints) {
+    PetscInt detections;
+
+    PetscCall(ConstraintSetPack(run->stepper.constraints, &detections, &table[TABLE_ROWS].n, &table[TABLE_ROWS].row, &table[TABLE_DEPTHS].n, &table[TABLE_DEPTHS].row));
+    run->extra[EXTRA_DETECTIONS] = detections;
+  }
+  PetscCall(CheckpointWrite(run->comm, run->checkpoint, &head, EXTRA_COUNT, run->extra, run->model->nbody, id, length, data, TABLE_COUNT, table));
+  for (PetscInt i = 0; i < TABLE_COUNT; i++) PetscCall(PetscFree(table[i].row));
   PetscCall(PetscFree2(id, length));
   PetscCall(PetscFree(data));
   if (run->stepper.constraints) PetscCall(ConstraintSetForget(run->stepper.constraints));
@@ -235,11 +246,12 @@ static PetscErrorCode RunRestart_Private(Run *run, const char file[])
   Model          model = run->model;
   PetscInt      *id, *length, k = 0;
   PetscReal     *data;
+  CheckpointTable table[TABLE_COUNT] = {RunTables[TABLE_ROWS], RunTables[TABLE_DEPTHS]};
 
   PetscFunctionBeginUser;
   head.nbody = model->nglobal;
   PetscCall(RunRecords_Private(run, &id, &length, &data, PETSC_FALSE));
-  PetscCall(CheckpointRead(run->comm, file, &head, EXTRA_COUNT, run->extra, model->nbody, id, length, data));
+  PetscCall(CheckpointRead(run->comm, file, &head, EXTRA_COUNT, run->extra, model->nbody, id, length, data, TABLE_COUNT, table));
   PetscCall(ModelOpen(model));
   for (PetscInt i = 0; i < model->nbody; i++) {
     const Domain *d = model->domain[i];
@@ -251,6 +263,9 @@ static PetscErrorCode RunRestart_Private(Run *run, const char file[])
     run->start[i] = data[k++];
   }
   PetscCall(ModelClose(model));
+  if (run->stepper.constraints)
+    PetscCall(ConstraintSetUnpack(run->stepper.constraints, (PetscInt)run->extra[EXTRA_DETECTIONS], table[TABLE_ROWS].n, table[TABLE_ROWS].row, table[TABLE_DEPTHS].n, table[TABLE_DEPTHS].row));
+  for (PetscInt i = 0; i < TABLE_COUNT; i++) PetscCall(PetscFree(table[i].row));
   PetscCall(PetscFree2(id, length));
   PetscCall(PetscFree(data));
   UserCheck(head.dt == run->h, "restart: '%s' was written with -ts_dt %.17g, this run has %.17g: go on with the same step", file, (double)head.dt, (double)run->h);

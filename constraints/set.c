@@ -301,13 +301,6 @@ PetscErrorCode ConstraintSetReject(ConstraintSet set)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode ConstraintSetForget(ConstraintSet set)
-{
-  PetscFunctionBeginUser;
-  PetscCall(DetectorForget(set->detector));
-  PetscFunctionReturn(0);
-}
-
 PetscErrorCode ConstraintSetGetRows(ConstraintSet set, PetscInt *n, const Constraint **row)
 {
   PetscFunctionBeginUser;

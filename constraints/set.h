@@ -77,7 +77,13 @@ PETSC_EXTERN PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *
 /* Instead of accepting: as before ConstraintSetDetect(). Only if it was said before that a step may be taken back. */
 PETSC_EXTERN PetscErrorCode ConstraintSetReject(ConstraintSet set);
 PETSC_EXTERN PetscErrorCode ConstraintSetSetReversible(ConstraintSet set, PetscBool reversible);
-/* Drops lists; impulses and flags are kept */
+/* Everything that a step leaves for the next, of this rank: detections so far, and two tables to be freed */
+#define CONSTRAINT_MEMORY_WIDTH 12
+#define CONSTRAINT_DEPTH_WIDTH  3
+PETSC_EXTERN PetscErrorCode ConstraintSetPack(ConstraintSet set, PetscInt *step, PetscInt *n, PetscReal **memory, PetscInt *ndepth, PetscReal **depth);
+/* Collective. All ranks together give all rows, in any order; each takes those of its bodies. */
+PETSC_EXTERN PetscErrorCode ConstraintSetUnpack(ConstraintSet set, PetscInt step, PetscInt n, const PetscReal memory[], PetscInt ndepth, const PetscReal depth[]);
+/* Drops what ConstraintSetPack() does not give: lists */
 PETSC_EXTERN PetscErrorCode ConstraintSetForget(ConstraintSet set);
 
 /* Blocks of this rank in the last step, ascending by key; U and R as they ended */
