@@ -181,7 +181,7 @@ static PetscErrorCode BuildFormulation_Private(Settings settings, const Section 
 static PetscErrorCode BuildBody_Private(Builder *builder, const Section *s, PetscInt copy, Body *body)
 {
   Settings                 settings = builder->settings;
-  static const char *const frames[] = {"mass", "volume", NULL}, *const tangents[] = {"factored", NULL}, *const motions[] = {"motion_x", "motion_y", "motion_z", "motion_rx", "motion_ry", "motion_rz"};
+  static const char *const frames[] = {"mass", "volume", NULL}, *const tangents[] = {"corrected", "factored", NULL}, *const motions[] = {"motion_x", "motion_y", "motion_z", "motion_rx", "motion_ry", "motion_rz"};
   const FormulationOps    *ops;
   char                     key[KEY_LENGTH], name[256];
   const char              *formulation, *text, *where, *folder;
@@ -217,7 +217,8 @@ static PetscErrorCode BuildBody_Private(Builder *builder, const Section *s, Pets
   PetscCall(SettingsGetChoice(settings, KEY("frame"), frames, FRAME_MASS, &frame, NULL));
   b->frame = (FrameKind)frame;
   PetscCall(SettingsGetBool(settings, KEY("conserve"), PETSC_TRUE, &b->conserve, NULL));
-  PetscCall(SettingsGetChoice(settings, KEY("tangent"), tangents, 0, &tangent, NULL));
+  PetscCall(SettingsGetChoice(settings, KEY("tangent"), tangents, TANGENT_CORRECTED, &tangent, NULL));
+  b->tangent = (TangentKind)tangent;
   UserCheck(!ops->size || part->material.density > 0, "body '%s' moves and needs %s_material_density above zero", name, s->partname);
   UserCheck(!ops->elastic || part->material.young > 0, "body '%s' of formulation %s needs %s_material_young above zero", name, formulation, s->partname);
   for (PetscInt c = 0; c < 6; c++) {

@@ -54,7 +54,7 @@ const Option option_table[] = {
   OWN("Body", "<body>_mass_damping", "0", "mass-proportional damping [1/s]"),
   OWN("Body", "<body>_frame", "mass", "co-rotated frame: mass (weighted fit) or volume (mean deformation gradient)"),
   OWN("Body", "<body>_conserve", "true", "keep linear and angular momentum exact (tl, bc)"),
-  OWN("Body", "<body>_tangent", "factored", "operator of tl: factored (in every step)"),
+  OWN("Body", "<body>_tangent", "corrected", "operator of tl: corrected (solves with the factor of the undeformed body, repeated) or factored (in every step)"),
   OWN("Body", "<body>_motion_x", "0", "displacement of an obstacle along x: expression of t or CSV file of t, value [m]"),
   OWN("Body", "<body>_motion_y", "0", "along y [m]"),
   OWN("Body", "<body>_motion_z", "0", "along z [m]"),

@@ -373,7 +373,7 @@ static PetscErrorCode RunAccept_Private(TS ts)
 static PetscErrorCode RunSummary_Private(Run *run)
 {
   Summary        s;
-  PetscInt       step, steps, counts[3] = {0, 0, 0}, owned[2];
+  PetscInt       step, steps, counts[4] = {0, 0, 0, 0}, owned[2];
   const PetscReal wall = MPI_Wtime() - run->began;
   PetscReal      seconds[EVENT_COUNT];
   PetscErrorCode ierr = 0;
@@ -382,7 +382,10 @@ static PetscErrorCode RunSummary_Private(Run *run)
   PetscCall(TSGetStepNumber(run->ts, &step));
   steps = step - run->first;
   for (PetscInt i = 0; i < run->model->npart; i++) counts[0] += run->model->part[i]->nnumeric;
-  for (PetscInt i = 0; i < run->model->nbatch; i++) counts[1] += run->model->batch[i]->nindefinite;
+  for (PetscInt i = 0; i < run->model->nbatch; i++) {
+    counts[1] += run->model->batch[i]->nindefinite;
+    counts[3] += run->model->batch[i]->nfallback;
+  }
   counts[2] = run->model->nbatch;
   owned[0]  = run->model->nbody;
   owned[1]  = -run->model->nbody;
@@ -392,7 +395,7 @@ static PetscErrorCode RunSummary_Private(Run *run)
     PetscCall(PetscLogEventGetPerfInfo(run->stage, run->stepper.event[i], &info));
     seconds[i] = info.time;
   }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPIU_INT, MPI_SUM, run->comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, counts, 4, MPIU_INT, MPI_SUM, run->comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, owned, 2, MPIU_INT, MPI_MAX, run->comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, seconds, EVENT_COUNT, MPIU_REAL, MPIU_MAX, run->comm));
   PetscCall(SummaryCreate(&s));
@@ -406,6 +409,7 @@ static PetscErrorCode RunSummary_Private(Run *run)
   PetscCall(SummaryAddInt(s, "batches", counts[2]));
   PetscCall(SummaryAddInt(s, "constant factorizations", counts[0]));
   PetscCall(SummaryAddInt(s, "indefinite operators", counts[1]));
+  PetscCall(SummaryAddInt(s, "steps factored after correction", counts[3]));
   PetscCall(SummaryAddReal(s, "contacts mean", step ? run->extra[EXTRA_CONTACTS] / step : 0));
   PetscCall(SummaryAddInt(s, "contacts max", (PetscInt)run->extra[EXTRA_CONTACTS_MOST]));
   PetscCall(SummaryAddReal(s, "SNES iterations mean", step ? run->extra[EXTRA_SNES] / step : 0));

@@ -258,6 +258,7 @@ PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscB
   }
   PetscCall(DetectorUpdate(set->detector, stage->h, &n, &contact));
   set->step++;
+  set->taken = PETSC_FALSE;
   PetscCall(ConstraintSetRows_Private(set, stage, n, contact));
   PetscCall(PetscMemzero(&set->report, sizeof(set->report)));
   set->report.h = stage->h;

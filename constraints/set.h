@@ -72,6 +72,8 @@ PETSC_EXTERN PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *
 PETSC_EXTERN PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage);
 /* du of the bodies holds what loads and the impulses so far make of it: finds the impulses and takes du on by what they change */
 PETSC_EXTERN PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage);
+/* The passes of the step begin again, with other operators; the impulses so far are where they start from */
+PETSC_EXTERN PetscErrorCode ConstraintSetRestart(ConstraintSet set);
 /* With du as it will be: works into the bodies' ledgers, and what the next step starts from */
 PETSC_EXTERN PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage);
 /* Instead of accepting: as before ConstraintSetDetect(). Only if it was said before that a step may be taken back. */

@@ -147,9 +147,9 @@ PetscErrorCode ConstraintSetImpulse_Private(ConstraintSet set, const PetscReal R
 PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage)
 {
   PetscInt size = 0, at = 0, nnz = 0;
+  Stage    local = *stage;
 
   PetscFunctionBeginUser;
-  (void)stage;
   SetGrow_Private(set->ntouch, set->mtouch_row, set->touch_row);
   SetGrow_Private(2 * set->n, set->mside_row, set->side_row);
   for (PetscInt k = 0; k < set->ntouched; k++) {
@@ -174,7 +174,8 @@ PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage)
       for (PetscInt c = 0; c < 9; c++) set->frames[9 * i + c] = set->touch[list[i]].sign * set->touch[list[i]].frame[c];
       set->touch_row[list[i]] = (BlockRow){n, w, w + n + 9 * n * i};
     }
-    PetscCall((*domain->batch->ops->compliance)(domain->batch, domain->lane, n, set->points, set->frames, w + n));
+    StageSetBatch(&local, domain->batch);
+    PetscCall((*domain->batch->ops->compliance)(domain->batch, domain->lane, &local, n, set->points, set->frames, w + n));
     at += n + 9 * n * n;
   }
   for (PetscInt s = 0; s < 2 * set->n; s++) set->side_row[s] = (BlockRow){0, NULL, NULL};

@@ -40,37 +40,64 @@ static PetscReal ConstraintWork_Private(const Constraint *row, const PetscReal *
   return 0.5 * (R[0] * (row->U0[0] + U[0]) + R[1] * (row->U0[1] + U[1]) + R[2] * (row->U0[2] + U[2]));
 }
 
-/* Rows that would do work on the bodies get theta = 1/2 for their tangents: never back again, so this ends. What the solver's tolerance may make of no work is none. */
+/* |R|^2 / rho of block i, with the merit's rho = rows / trace W_ii, and rho |B|^2 */
+static void ConstraintSetEnergies_Private(ConstraintSet set, PetscInt i, PetscReal *s, PetscReal *b)
+{
+  const PetscReal *R = set->r + 3 * i, *B = set->b + 3 * i;
+  PetscInt         lo = set->ptr[i], hi = set->ptr[i + 1] - 1;
+  PetscReal        rho;
+
+  while (lo < hi) {
+    const PetscInt mid = lo + (hi - lo) / 2;
+
+    if (set->col[mid] < set->first + i) lo = mid + 1;
+    else hi = mid;
+  }
+  rho = 3 / (set->w[9 * lo] + set->w[9 * lo + 4] + set->w[9 * lo + 8]);
+  *s  = (R[0] * R[0] + R[1] * R[1] + R[2] * R[2]) / rho;
+  *b  = (B[0] * B[0] + B[1] * B[1] + B[2] * B[2]) * rho;
+}
+
+/* Contacts of two bodies that would do work on them together get theta = 1/2 for their tangents: never back again, so this ends. Together, because
+   single impulses of a face are not unique, and rows of one face that want to stop it and to throw it back at once jam. A merit of rtol bounds
+   the sum of rho dU^2 over all rows by rtol^2 S, S its scale, hence the work of rows with sum |R|^2 / rho = s by rtol sqrt(s S): that much is none. */
 static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscInt *n)
 {
-  PetscReal rtol;
+  PetscReal rtol, sum[2] = {0, 0}, s, b;
   SNES      snes;
 
   PetscFunctionBeginUser;
   PetscCall(DualGetSNES(set->dual, &snes));
   PetscCall(SNESGetTolerances(snes, NULL, &rtol, NULL, NULL, NULL));
-  *n = 0;
   for (PetscInt i = 0; i < set->n; i++) {
-    Constraint *row = &set->row[i];
-    PetscReal   U[3], scale = 0;
-
-    if (row->theta < 1 || row->law.relation == RELATION_EQUAL) continue;
-    for (PetscInt k = 0; k < 3; k++) {
-      U[k] = set->u[3 * i + k] - row->shift[k];
-      scale += PetscAbsReal(set->r[3 * i + k]) * (PetscAbsReal(row->U0[k]) + PetscAbsReal(row->Uf[k]));
-    }
-    if (ConstraintWork_Private(row, set->r + 3 * i, U) <= rtol * scale) continue;
-    row->theta = 0.5;
-    ++*n;
+    ConstraintSetEnergies_Private(set, i, &s, &b);
+    sum[0] += s;
+    sum[1] += b;
   }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, n, 1, MPIU_INT, MPI_SUM, set->comm));
+  if (set->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, set->comm));
+  *n = 0;
+  for (PetscInt i = 0, j; i < set->n; i = j) {
+    PetscReal work = 0, size = 0;
+
+    for (j = i; j < set->n && set->row[j].id[0] == set->row[i].id[0] && set->row[j].id[1] == set->row[i].id[1]; j++) {
+      const PetscReal *u = set->u + 3 * j, *shift = set->row[j].shift, U[3] = {u[0] - shift[0], u[1] - shift[1], u[2] - shift[2]};
+
+      work += ConstraintWork_Private(&set->row[j], set->r + 3 * j, U);
+      ConstraintSetEnergies_Private(set, j, &s, &b);
+      size += s;
+    }
+    if (set->row[i].theta < 1 || work <= rtol * PetscSqrtReal(size * PetscMax(sum[0], sum[1]))) continue;
+    for (PetscInt k = i; k < j; k++) set->row[k].theta = 0.5;
+    *n += j - i;
+  }
+  if (set->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, n, 1, MPIU_INT, MPI_SUM, set->comm));
   PetscFunctionReturn(0);
 }
 
 PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
 {
   ConstraintReport *report = &set->report;
-  const PetscBool   first  = report->solves ? PETSC_FALSE : PETSC_TRUE;
+  const PetscBool   first  = set->taken ? PETSC_FALSE : PETSC_TRUE;
 
   PetscFunctionBeginUser;
   SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
@@ -122,6 +149,14 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
     }
   }
   PetscCall(ConstraintSetImpulse_Private(set, set->r));
+  set->taken = PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetRestart(ConstraintSet set)
+{
+  PetscFunctionBeginUser;
+  set->taken = PETSC_FALSE;
   PetscFunctionReturn(0);
 }
 

@@ -173,6 +173,7 @@ static PetscErrorCode BCLinearize_Private(Batch batch, const Stage *stage)
     bc->compliance = NULL;
   }
   bc->ahead = PETSC_FALSE;
+  if (!stage->iteration) PetscCall(NodalBegin(batch, &bc->nodal));
   for (PetscInt g = 0; g < batch->ngroup; g++) {
     const PetscInt   w = BatchGroupWidth(batch, g), at = g * batch->w, off = at * batch->nu;
     const PetscReal *R = bc->R + 9 * at;
@@ -322,13 +323,13 @@ static void BCFrameOf_Private(Batch batch, PetscInt d, PetscReal R[9])
 }
 
 /* (65): W = E Lambda C Lambda^T E^T, with C of the part */
-static PetscErrorCode BCCompliance_Private(Batch batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
+static PetscErrorCode BCCompliance_Private(Batch batch, PetscInt d, const Stage *stage, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
 {
   BC       *bc = (BC *)batch->data;
   PetscReal R[9];
 
   PetscFunctionBeginUser;
-  if (!bc->compliance) PetscCall(PartGetCompliance(batch->part, bc->factor_sm, bc->factor_sk, &bc->compliance));
+  if (!bc->compliance) PetscCall(PartGetCompliance(batch->part, stage->sm, stage->sk, &bc->compliance));
   BCFrameOf_Private(batch, d, R);
   PetscCall(NodalCompliance(batch, bc->compliance, R, n, p, frame, W));
   PetscFunctionReturn(0);

@@ -61,8 +61,7 @@ PetscErrorCode NodalPredict(Batch batch, const Stage *stage, PetscInt g, Nodal *
   if (g == 0) {
     batch->indicator      = 0;
     batch->indicator_lane = 0;
-    nodal->conserved      = PETSC_FALSE; /* here, not after a step: one that is cut is predicted again */
-    PetscCall(PetscArrayzero(nodal->given, 6 * batch->lanes));
+    PetscCall(NodalBegin(batch, nodal)); /* here, not after a step: one that is cut is predicted again */
   }
   LanesHalf(nn, w, batch->part->mass, batch->part->total, 0.5 * stage->h, q, u, qh, a, v); /* (10), (24) */
   LanesMoments(nn, w, batch->part->mass, qh, a, u, weight, J, L, F);
@@ -127,6 +126,33 @@ PetscErrorCode NodalConserve(Batch batch, const Stage *stage, Nodal *nodal)
     LanesTwist(batch->part->nnode, w, nodal->qh + off, nodal->a + 3 * at, shift, turn, batch->du + off);
   }
   nodal->conserved = PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode NodalBegin(Batch batch, Nodal *nodal)
+{
+  PetscFunctionBeginUser;
+  nodal->conserved = PETSC_FALSE;
+  PetscCall(PetscArrayzero(nodal->given, 6 * batch->lanes));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode NodalAddOwed(Batch batch, PetscInt g, const Nodal *nodal, PetscReal s, PetscReal *r)
+{
+  const PetscInt   w = BatchGroupWidth(batch, g), at = g * batch->w;
+  const PetscReal *x = nodal->qh + at * batch->nq, *a = nodal->a + 3 * at;
+  PetscReal        turn[3 * LANES_MAX], rg2[LANES_MAX];
+
+  PetscFunctionBeginUser;
+  LanesSpin(w, nodal->J + 6 * at, nodal->owed + 3 * at, turn, rg2);
+  for (PetscInt i = 0; i < batch->part->nnode; i++)
+    for (PetscInt l = 0; l < w; l++) {
+      const PetscReal t[3] = {turn[l], turn[w + l], turn[2 * w + l]}, y[3] = {x[3 * i * w + l] - a[l], x[(3 * i + 1) * w + l] - a[w + l], x[(3 * i + 2) * w + l] - a[2 * w + l]};
+      PetscReal       v[3];
+
+      Vec3Cross(t, y, v);
+      for (PetscInt c = 0; c < 3; c++) r[(3 * i + c) * w + l] += s * batch->part->mass[i] * v[c];
+    }
   PetscFunctionReturn(0);
 }
 

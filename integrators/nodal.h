@@ -20,6 +20,10 @@ PETSC_EXTERN PetscErrorCode NodalStart(Batch batch, PetscInt d, Body body);
 PETSC_EXTERN PetscErrorCode NodalPredict(Batch batch, const Stage *stage, PetscInt g, Nodal *nodal, const PetscReal *weight, PetscReal *F);
 /* Momentum of du as Newton and Euler have it by the loads and the rows' impulses so far, whatever the scheme and round-off made of it */
 PETSC_EXTERN PetscErrorCode NodalConserve(Batch batch, const Stage *stage, Nodal *nodal);
+/* Before the first pass of a step: rows have given nothing yet */
+PETSC_EXTERN PetscErrorCode NodalBegin(Batch batch, Nodal *nodal);
+/* r += s m turn x (qh - a) of group g, where turn is the rotation by which what is owed is given */
+PETSC_EXTERN PetscErrorCode NodalAddOwed(Batch batch, PetscInt g, const Nodal *nodal, PetscReal s, PetscReal *r);
 /* Drops what is owed */
 PETSC_EXTERN PetscErrorCode NodalForget(Batch batch, Nodal *nodal);
 PETSC_EXTERN PetscErrorCode NodalNodes(Batch batch, PetscInt d, const Nodal *nodal, PetscInt n, const PetscInt node[], PetscReal x[], PetscReal v[]);

@@ -266,13 +266,14 @@ static PetscErrorCode RigidVelocities_Private(Batch batch, PetscInt d, const Sta
 
 /* W_ij = (e_i.e_j / m + (r_i x e_i).J^-1 (r_j x e_j)) / sm. In the body's frame, each direction as six numbers times the root of the inverse mass matrix,
    so that W is symmetric to the last bit. */
-static PetscErrorCode RigidCompliance_Private(Batch batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
+static PetscErrorCode RigidCompliance_Private(Batch batch, PetscInt d, const Stage *stage, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
 {
   Rigid           *rigid = (Rigid *)batch->data;
   const PetscReal *R = rigid->qh + 12 * d + 3, m = PetscSqrtReal(1 / (batch->part->total * rigid->sm));
   PetscReal       *g;
 
   PetscFunctionBeginUser;
+  (void)stage;
   if (18 * n > rigid->capacity) {
     rigid->capacity = 36 * n;
     PetscCall(PetscFree(rigid->work));

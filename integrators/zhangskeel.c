@@ -71,29 +71,33 @@ static PetscErrorCode StepperWarn_Private(Stepper s, PetscReal h)
 
 #define ForBatches(s, b) for (PetscInt b##_ = 0; b##_ < (s)->model->nbatch; b##_++) for (Batch b = (s)->model->batch[b##_]; b; b = NULL)
 
-/* Operators and residuals of all batches, then their increments; *worst: largest change of the iterated step */
+/* Operators and residuals of all batches, then their increments; in further passes of a step that is not iterated only of those that need them.
+   *worst: largest change of the iterated step */
 static PetscErrorCode StepperFree_Private(Stepper s, Stage *stage, PetscReal *worst)
 {
-  PetscReal change;
+  const PetscBool whole = !stage->iteration || s->implicit ? PETSC_TRUE : PETSC_FALSE;
+  PetscReal       change;
 
   PetscFunctionBeginUser;
   *worst = 0;
   PetscCall(PetscLogEventBegin(s->event[EVENT_LINEARIZE], 0, 0, 0, 0));
-  ForBatches(s, b)
-  {
-    StageSetBatch(stage, b);
-    PetscCall((*b->ops->linearize)(b, stage));
+  if (whole) {
+    ForBatches(s, b)
+    {
+      StageSetBatch(stage, b);
+      PetscCall((*b->ops->linearize)(b, stage));
+    }
   }
   PetscCall(PetscLogEventEnd(s->event[EVENT_LINEARIZE], 0, 0, 0, 0));
   PetscCall(PetscLogEventBegin(s->event[EVENT_SOLVE], 0, 0, 0, 0));
   ForBatches(s, b)
   {
+    if (!whole && !b->ops->mix) continue;
     StageSetBatch(stage, b);
     PetscCall((*b->ops->solve)(b, stage, &change));
     if (s->implicit) *worst = PetscMax(*worst, change);
   }
   PetscCall(PetscLogEventEnd(s->event[EVENT_SOLVE], 0, 0, 0, 0));
-  s->iterations++;
   PetscFunctionReturn(0);
 }
 
@@ -109,6 +113,32 @@ static PetscErrorCode StepperConstrain_Private(Stepper s, const Stage *stage)
   PetscCall(PetscLogEventBegin(s->event[EVENT_DUAL], 0, 0, 0, 0));
   PetscCall(ConstraintSetSolve(s->constraints, stage));
   PetscCall(PetscLogEventEnd(s->event[EVENT_DUAL], 0, 0, 0, 0));
+  PetscFunctionReturn(0);
+}
+
+/* Do bodies whose solves are corrections go on? Collective. Where one of them needs another operator the passes begin again. */
+static PetscErrorCode StepperMix_Private(Stepper s, Stage *stage, PetscBool *more)
+{
+  PetscReal change, state[2] = {0, 0};
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscLogEventBegin(s->event[EVENT_SOLVE], 0, 0, 0, 0));
+  ForBatches(s, b)
+  {
+    if (!b->ops->mix) continue;
+    StageSetBatch(stage, b);
+    PetscCall((*b->ops->mix)(b, stage, &change));
+    state[0] = PetscMax(state[0], change);
+    if (b->again) state[1] = 1;
+    b->again = PETSC_FALSE;
+  }
+  PetscCall(PetscLogEventEnd(s->event[EVENT_SOLVE], 0, 0, 0, 0));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, state, 2, MPIU_REAL, MPIU_MAX, s->model->comm));
+  *more = state[0] > 0 || state[1] > 0 ? PETSC_TRUE : PETSC_FALSE;
+  if (state[1] > 0) {
+    PetscCall(ConstraintSetRestart(s->constraints));
+    stage->iteration = -1;
+  }
   PetscFunctionReturn(0);
 }
 
@@ -195,8 +225,13 @@ static PetscErrorCode StepperTry_Private(Stepper s, PetscReal t, PetscReal h, Pe
   }
   if (!*fail) PetscCall(ModelLoads(s->model, &stage));
   for (stage.iteration = 0; !*fail; stage.iteration++) {
+    PetscBool more = PETSC_FALSE;
+
     PetscCall(StepperFree_Private(s, &stage, &worst));
+    s->iterations++;
     if (rows) PetscCall(StepperConstrain_Private(s, &stage));
+    if (rows && !s->implicit) PetscCall(StepperMix_Private(s, &stage, &more));
+    if (more) continue;
     if (!s->implicit) break;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPIU_REAL, MPIU_MAX, s->model->comm));
     if (stage.iteration && worst <= s->rtol) break;

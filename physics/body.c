@@ -136,6 +136,7 @@ PetscErrorCode BatchCreate(const FormulationOps *ops, PetscInt n, Body bodies[],
   b->alpha    = bodies[0]->alpha;
   b->frame    = bodies[0]->frame;
   b->conserve = bodies[0]->conserve;
+  b->tangent  = bodies[0]->tangent;
   b->n        = n;
   b->w        = ops->lanes ? BatchWidth_Private(n) : 1;
   b->ngroup   = (n + b->w - 1) / b->w;
@@ -158,6 +159,7 @@ PetscErrorCode BatchDestroy(Batch *batch)
   if (b->ops->destroy) PetscCall((*b->ops->destroy)(b));
   PetscCall(SIMDFree(&b->du));
   PetscCall(SIMDFree(&b->force));
+  PetscCall(SIMDFree(&b->impulse));
   PetscCall(PetscFree(b->ledger));
   PetscCall(PetscFree(b->domain));
   PetscCall(PetscFree(*batch));

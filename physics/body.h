@@ -6,6 +6,7 @@
 #include "part.h"
 
 typedef enum { FRAME_MASS, FRAME_VOLUME } FrameKind;
+typedef enum { TANGENT_CORRECTED, TANGENT_FACTORED } TangentKind;
 
 typedef struct _p_Body *Body;
 struct _p_Body {
@@ -19,6 +20,7 @@ struct _p_Body {
   PetscReal   eta, alpha;                  /* damping by stiffness and by mass */
   FrameKind   frame;
   PetscBool   conserve;
+  TangentKind tangent;                     /* tl: solve with its operator by defect correction, or factor it in every step */
   Function    motion[6];                   /* obstacle: prescribed displacement, rotation vector in degrees; NULL: none */
 };
 PETSC_EXTERN PetscErrorCode BodyCreate(const char name[], PetscInt id, Part part, Body *body);
@@ -62,6 +64,7 @@ struct _p_Batch {
   PetscReal             eta, alpha;
   FrameKind             frame;
   PetscBool             conserve;
+  TangentKind           tangent;
   PetscInt              n, w, ngroup;   /* domains; lanes of a group (1, 8 or 16, the last may have 8 instead of 16); groups */
   PetscInt              lanes;          /* of all groups: lanes >= n, the rest is padding */
   Domain               *domain;
@@ -71,11 +74,15 @@ struct _p_Batch {
   PetscReal            *du;             /* increment of u in this step */
   PetscReal            *force;          /* external point forces at the half step, like u; NULL: none in this batch */
   PetscBool             touched;        /* rows act on some domain of it in this step */
+  PetscReal            *impulse;        /* of rows in this step, like u, where the formulation needs it */
+  PetscBool             again;          /* the passes of this step go on with another operator, from the beginning */
   PetscReal            *ledger;         /* LEDGER_SIZE per domain */
   PetscReal             indicator;      /* largest c h^2 omega / r_g of the step, and of whom */
   PetscInt              indicator_lane;
   PetscInt              bad_lane;       /* a domain whose step is not finite or turned inside out, -1: none */
   PetscInt              nindefinite;    /* operators that were not positive definite */
+  PetscInt              nsolve;         /* solves of defect corrections */
+  PetscInt              nfallback;      /* steps of domains whose operator was factored after all */
 };
 /* lanes of group g; its first is g * w */
 static inline PetscInt BatchGroupWidth(Batch b, PetscInt g)
@@ -104,6 +111,9 @@ struct _FormulationOps {
   PetscErrorCode (*predict)(Batch, const Stage *);               /* q(t + h/2), frame, indicator */
   PetscErrorCode (*linearize)(Batch, const Stage *);             /* operator and residual at the stage's configuration */
   PetscErrorCode (*solve)(Batch, const Stage *, PetscReal *change); /* du += A^-1 residual; *change = max |correction| / max |du| */
+  /* Tangents that are corrected and batch->impulse: solve is one pass, from the last iterate and the present impulse. When contact has changed
+     du and impulse, mix takes du into the next iterate; *change = max |du - iterate| / max |du|, 0 when all domains are done. NULL: solve is exact. */
+  PetscErrorCode (*mix)(Batch, const Stage *, PetscReal *change);
   PetscErrorCode (*correct)(Batch, const Stage *);               /* u, q at t + h; external work */
   PetscErrorCode (*energies)(Batch, const Stage *);              /* kinetic, internal; adds the work of damping when stage->balance */
   PetscErrorCode (*forget)(Batch);                               /* drops whatever is remembered beyond q, u, ledger (NULL: nothing is) */
@@ -116,7 +126,7 @@ struct _FormulationOps {
   PetscErrorCode (*placement)(Batch, PetscInt d, const Stage *, PetscReal R[9], PetscReal at[3], PetscReal v[3], PetscReal spin[3]);
   PetscErrorCode (*nodes)(Batch, PetscInt d, PetscInt n, const PetscInt node[], PetscReal x[], PetscReal v[]);
   PetscErrorCode (*velocities)(Batch, PetscInt d, const Stage *, PetscInt n, const MaterialPoint *const p[], PetscBool end, PetscReal v[]); /* at t, or of u + du as it is */
-  PetscErrorCode (*compliance)(Batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[]);    /* E_i C_ij E_j^T, 3x3 blocks by columns, block (i, j) at 9 (n i + j); the directions E are rows of the frames. NULL: it has no unknowns */
+  PetscErrorCode (*compliance)(Batch, PetscInt d, const Stage *, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[]);    /* E_i C_ij E_j^T, 3x3 blocks by columns, block (i, j) at 9 (n i + j); the directions E are rows of the frames. NULL: it has no unknowns */
   PetscErrorCode (*impulse)(Batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal P[]);                       /* du += A^-1 H^T P */
   PetscErrorCode (*conserve)(Batch, const Stage *); /* momentum of du as the loads and the impulses so far have it; NULL: it has it anyway */
 };

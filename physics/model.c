@@ -112,6 +112,7 @@ static int BodyCompareBatch_Private(const void *a, const void *b)
   COMPARE(x->alpha, y->alpha);
   COMPARE(x->frame, y->frame);
   COMPARE(x->conserve, y->conserve);
+  COMPARE(x->tangent, y->tangent);
 #undef COMPARE
   return 0;
 }

@@ -66,7 +66,7 @@ for ranks in (1, 3):
 
 # an obstacle's motion that is not finite at some time: found when it is written, by the one rank that has the body; the others do not wait for it
 wall = swarm[:1] + ["calm,bar,wall"] + swarm[2:] + ["-wall_mesh_type", "box", "-wall_mesh_size", "1,1,1", "-wall_formulation", "obstacle", "-wall_translate", "9,0,0", "-probes", "top,bot,p", "-p_body", "wall",
-                                                    "-p_offset", "0,0,0", "-contact_enabled", "false", "-ts_dt", "0.01", "-ts_max_steps", "9"]
+                                                    "-p_offset", "0,0,0", "-ts_dt", "0.01", "-ts_max_steps", "9", "-contact_enabled", "false"]
 for ranks in (1, 3):
     began = time.time()
     run(exe, bar + wall + ["-output_exodus", "r.exo"], ranks=ranks, timeout=60)

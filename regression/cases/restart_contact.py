@@ -40,7 +40,7 @@ def content(path):
 
 
 for name, model in MODELS.items():
-    for formulation in ("rigid", "bc"):
+    for formulation in ("rigid", "bc", "tl"):
         with open(f"{d}/m.yml", "w") as f: f.write(model.format(formulation=formulation))
         options = ["-options_file", f"{d}/m.yml", "-checkpoint", "c.h5"]
         whole = run(exe, [*options, "-checkpoint_every", "30"], timeout=100)

@@ -5,17 +5,17 @@ exe, root = arguments()
 c = Checks()
 d = temporary()
 
-# five cubes that turn and slide on each other: a few sweeps are not enough for every step
+# three cubes that turn and slide on each other: a few sweeps are not enough for every step
 with open(f"{d}/stack.yml", "w") as f: f.write("""
 ts:      {dt: 1e-2, max_steps: 30}
 gravity: [0, 0, -10]
 bodies:  [cube, floor]
 body:    {material: {density: 2e3}}
 cube:    {mesh: {type: box, size: [1, 1, 1]}, formulation: rigid, translate: [0, 0, 0.5], angular_velocity: [0, 0.1, 0.2], velocity: [0.3, 0, 0],
-          copies: {grid: [1, 1, 5], spacing: [1, 1, 1]}}
+          copies: {grid: [1, 1, 3], spacing: [1, 1, 1]}}
 floor:   {mesh: {type: box, size: [20, 20, 1]}, translate: [0, 0, -0.5], formulation: obstacle}
 contact: {friction: 0.5}
-snes:    {type: nlgs, rtol: 1e-3, max_it: 40, nlgs_every: 1}
+snes:    {type: nlgs, rtol: 1e-2, max_it: 25, nlgs_every: 1}
 output:  {history: h.csv, digits: 17}
 """)
 
@@ -28,7 +28,7 @@ r = stack(check=False)
 lines = [l for l in r.err.splitlines() if l.startswith("ashlar:")]
 c.equal("stop: exit code", r.code, 1)
 c.equal("stop: lines", len(lines), 1)
-c.true("stop: it says when, how far, what to do", all(x in r.err for x in ("t = ", "merit", "-snes_rtol 0.001", "contacts", "-step_failure cut or continue")), r.err.strip())
+c.true("stop: it says when, how far, what to do", all(x in r.err for x in ("t = ", "merit", "-snes_rtol 0.01", "contacts", "-step_failure cut or continue")), r.err.strip())
 h = read_csv(r.path("h.csv"))
 c.true("stop: the steps before are there", len(h["time"]) >= 1, len(h["time"]))
 
@@ -36,13 +36,13 @@ r = stack("-step_failure", "continue")
 c.between("continue: steps not converged", r.summary["steps not converged"], 1, 30)
 c.equal("continue: steps", r.summary["steps"], 30)
 c.equal("continue: steps cut", r.summary["steps cut"], 0)
-c.true("continue: the merit is what it was", r.summary["worst final merit"] > 1e-3, r.summary["worst final merit"])
+c.true("continue: the merit is what it was", r.summary["worst final merit"] > 1e-2, r.summary["worst final merit"])
 
 r = stack("-step_failure", "cut")
 h = read_csv(r.path("h.csv"))
 c.between("cut: steps cut", r.summary["steps cut"], 1, 30)
 c.equal("cut: steps not converged", r.summary["steps not converged"], 0)
-c.below("cut: worst final merit", r.summary["worst final merit"], 1e-3)
+c.below("cut: worst final merit", r.summary["worst final merit"], 1e-2)
 c.true("cut: times are those of whole steps, to the last bit", list(h["time"]) == [n * 1e-2 for n in range(31)])
 c.below("cut: the ledger closes", r.summary["energy drift"], 1e-12)
 
@@ -66,7 +66,7 @@ probes:  [p]
 p:       {{body: block, offset: [0.1, 0.1, 0]}}
 output:  {{history: h.csv, digits: 17, interval: 0.0078125}}
 """
-for formulation in ("rigid", "bc"):
+for formulation in ("rigid", "bc", "tl"):
     with open(f"{d}/fast.yml", "w") as f: f.write(FAST.format(formulation=formulation))
     options = ["-options_file", f"{d}/fast.yml", "-ts_max_time", "0.1875"]
     cut = run(exe, [*options, "-ts_dt", "0.0078125", "-step_failure", "cut"], timeout=60)
