@@ -102,6 +102,11 @@ const Option option_table[] = {
 
   OWN("Output", "output_history", "", "CSV file of energies and probes"),
   OWN("Output", "output_exodus", "", "Exodus II file of the moving meshes"),
+  OWN("Output", "output_contacts", "", "XDMF file (and HDF5 file beside it) of contact points: force on the second body, normal, velocity, gap, state (0 open, 1 stick, 2 slip), area, bodies"),
+  OWN("Output", "output_statistics", "", "CSV file of contacts by state and of what the solver did"),
+  OWN("Output", "output_pairs", "", "CSV file of resultants of every two bodies that touch: force and moment on the second about its mass centre, centre of pressure"),
+  OWN("Output", "output_fclib", "", "folder for the contact problems of steps (FCLib's HDF5 form)"),
+  OWN("Output", "output_fclib_every", "1", "steps between these"),
   OWN("Output", "output_interval", "0", "model time between outputs (0: every step)"),
   OWN("Output", "output_digits", "10", "digits in the CSV file (17: exact)"),
 

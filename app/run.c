@@ -1,4 +1,5 @@
 #include "run.h"
+#include "contact_output.h"
 #include "error.h"
 #include "history.h"
 #include "summary.h"
@@ -23,6 +24,7 @@ typedef struct {
   struct _p_Stepper stepper;
   TS                ts;
   History           history;
+  ContactOutput     contacts;
   Results           results;
   const char       *checkpoint, *summary;
   PetscReal         t0, h, interval, guard, max_wall, began;
@@ -177,6 +179,7 @@ static PetscErrorCode RunOutput_Private(Run *run, PetscReal t)
   PetscFunctionBeginUser;
   PetscCall(PetscLogEventBegin(run->stepper.event[EVENT_OUTPUT], 0, 0, 0, 0));
   if (run->history) PetscCall(HistoryWrite(run->history, t, run->energy, &run->contact));
+  PetscCall(ContactOutputWrite(run->contacts, t, &run->contact, (PetscBool)(run->extra[EXTRA_BALANCED] == 0)));
   if (run->results) {
     PetscCall(ModelOpen(run->model));
     PetscCall(ResultsWrite(run->results, t, RunBodyFields_Private, run));
@@ -349,7 +352,10 @@ static PetscErrorCode RunAccept_Private(TS ts)
   PetscCall(TSGetStepNumber(ts, &step));
   PetscCall(TSGetTime(ts, &t));
   PetscCall(RunIsLast_Private(run, step, t, &last));
-  if (run->stepper.constraints) PetscCall(RunContacts_Private(run));
+  if (run->stepper.constraints) {
+    PetscCall(RunContacts_Private(run));
+    PetscCall(ContactOutputStep(run->contacts, step, t));
+  }
   run->extra[EXTRA_FAILED] += run->stepper.failed ? 1 : 0;
   run->extra[EXTRA_CUT] = run->stepper.cuts;
   {
@@ -481,11 +487,15 @@ static PetscErrorCode RunCheckWritable_Private(const char option[], const char f
 
 static PetscErrorCode RunCheckOutputs_Private(Run *run, const char history[], const char exodus[])
 {
-  const char *const option[] = {"output_history", "output_exodus", "checkpoint", "summary"}, *const file[] = {history, exodus, run->checkpoint, run->summary};
+  const char *option[4 + CONTACT_FILES] = {"output_history", "output_exodus", "checkpoint", "summary"}, *file[4 + CONTACT_FILES] = {history, exodus, run->checkpoint, run->summary};
 
   PetscFunctionBeginUser;
   if (run->rank) PetscFunctionReturn(0);
-  for (PetscInt i = 0; i < 4; i++) {
+  for (PetscInt i = 0; i < CONTACT_FILES; i++) {
+    option[4 + i] = ContactOutputOptions[i];
+    file[4 + i]   = ContactOutputFile(run->contacts, i);
+  }
+  for (PetscInt i = 0; i < 4 + CONTACT_FILES; i++) {
     for (PetscInt j = 0; j < i; j++) UserCheck(!file[i][0] || strcmp(file[i], file[j]), "%s and %s are one file '%s': give each its own", option[j], option[i], file[i]);
     PetscCall(RunCheckWritable_Private(option[i], file[i]));
   }
@@ -566,6 +576,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
     PetscCall(PairsApply(pairs, run.stepper.constraints));
   }
   PetscCall(RunFailure_Private(&run, settings));
+  PetscCall(ContactOutputCreate(comm, settings, model, run.stepper.constraints, &run.contacts));
   run.stepper.rtol   = 1e-12;
   run.stepper.max_it = 25;
   PetscCall(EventRegister(run.stepper.event));
@@ -597,6 +608,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(SettingsCheckUnused(settings));
   if (check) {
     PetscCall(PetscPrintf(comm, "check: %" PetscInt_FMT " bodies, %" PetscInt_FMT " dofs, nothing wrong\n", model->nglobal, model->ndof));
+    PetscCall(ContactOutputDestroy(&run.contacts));
     PetscCall(ConstraintSetDestroy(&run.stepper.constraints));
     PetscCall(TSDestroy(&run.ts));
     PetscFunctionReturn(0);
@@ -607,6 +619,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   if (restart[0]) PetscCall(RunRestart_Private(&run, restart));
   PetscCall(TSGetTime(run.ts, &t));
   if (history[0]) PetscCall(HistoryCreate(model, probes, history, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t + 0.5 * run.h, &run.history));
+  PetscCall(ContactOutputOpen(run.contacts, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t, run.h));
   if (exodus[0]) PetscCall(RunResultsCreate_Private(&run, exodus, restart[0] ? PETSC_TRUE : PETSC_FALSE, t));
   PetscCall(PetscLogStageRegister("Run", &run.stage));
   PetscCall(PetscLogStagePush(run.stage));
@@ -623,6 +636,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(PetscLogStagePop());
   PetscCall(RunSummary_Private(&run));
   PetscCall(HistoryDestroy(&run.history));
+  PetscCall(ContactOutputDestroy(&run.contacts));
   PetscCall(ResultsDestroy(&run.results));
   PetscCall(PetscFree(run.start));
   PetscCall(ConstraintSetDestroy(&run.stepper.constraints));

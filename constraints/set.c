@@ -223,7 +223,7 @@ static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *
       row->frame[k]     = c->normal[k];
       row->frame[3 + k] = c->tangent[0][k];
       row->frame[6 + k] = c->tangent[1][k];
-      row->x[k]         = set->model->body[c->body[here]]->origin[k] + c->x[here][k];
+      row->x[k]         = set->model->body[c->body[here]]->origin[k] + c->x[here][k] - (here ? c->gap * c->normal[k] : 0);
       row->R[k]         = 0;
     }
     row->point[0]    = c->point[0];

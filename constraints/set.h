@@ -29,7 +29,8 @@ typedef struct {
   PetscMPIInt  rank[2];     /* and who has them */
   ContactPoint point[2];
   PetscReal    frame[9];    /* directions as rows, the normal first */
-  PetscReal    x[3];        /* where, at the half step */
+  PetscReal    x[3];        /* where, at the half step: point of the first body; that of the second is a gap along the normal from it */
+  PetscReal    centre[3];   /* mass centre of the second body then, if ConstraintSetSetCentres() asks for it */
   PetscReal    gap, area;
   PetscReal    ell;         /* shortest edge of the mesh there */
   Row          law;
@@ -88,6 +89,14 @@ PETSC_EXTERN PetscErrorCode ConstraintSetUnpack(ConstraintSet set, PetscInt step
 /* Drops what ConstraintSetPack() does not give: lists */
 PETSC_EXTERN PetscErrorCode ConstraintSetForget(ConstraintSet set);
 
+/* Accepted rows know the mass centre of their second body, for moments */
+PETSC_EXTERN PetscErrorCode ConstraintSetSetCentres(ConstraintSet set, PetscBool centres);
+/* Open, stick or slip */
+PETSC_EXTERN ContactState ConstraintGetState(const Constraint *row);
+/* f (3 per node of the part) += forces of the rows of the last step on body `body` of this rank, by the shape functions of their points */
+PETSC_EXTERN PetscErrorCode ConstraintSetAddForces(ConstraintSet set, PetscInt body, PetscReal f[]);
+/* The last dual problem, as DualSetProblem() was given it */
+PETSC_EXTERN PetscErrorCode ConstraintSetGetProblem(ConstraintSet set, PetscInt *n, const PetscInt **ptr, const PetscInt **col, const PetscReal **w, const PetscReal **b, const Row **row);
 /* Blocks of this rank in the last step, ascending by key; U and R as they ended */
 PETSC_EXTERN PetscErrorCode ConstraintSetGetRows(ConstraintSet set, PetscInt *n, const Constraint **row);
 PETSC_EXTERN PetscErrorCode ConstraintSetGetReport(ConstraintSet set, ConstraintReport *report);

@@ -10,6 +10,7 @@ typedef struct {
   PetscReal     frame[9];
   PetscInt      rows;
   PetscReal     v0[3];     /* velocity of the point before */
+  PetscReal     force[3];  /* on this body in the accepted step */
   MaterialPoint point;
 } Touch;
 
@@ -80,6 +81,7 @@ struct _p_ConstraintSet {
   const MaterialPoint **points;
   PetscReal    *frames, *values;
   PetscInt      mpoints;
+  PetscBool     centres;          /* accepted rows get `centre` */
   PetscBool     reversible;       /* steps may be rejected: depths of the detector before the last detection */
   PetscInt      ndepth, *depth_body[2];
   PetscReal    *depth;
@@ -96,6 +98,8 @@ PETSC_INTERN PetscErrorCode SideExchangeForward(SideExchange *e, PetscInt width,
 PETSC_INTERN PetscErrorCode SideExchangeBackward(SideExchange *e, PetscInt width, const PetscReal touch[], PetscReal side[]);
 /* Collective: n[t] columns and 9 n[t] values of touch t to its side. Those of sides here stay where they are, others go through the buffer *remote. */
 PETSC_INTERN PetscErrorCode SideExchangeRows(SideExchange *e, const BlockRow touch[], PetscReal **remote, PetscInt *mremote, BlockRow side[]);
+/* set_forces.c: centres of the accepted rows */
+PETSC_INTERN PetscErrorCode ConstraintSetCentres_Private(ConstraintSet set, const Stage *stage);
 /* set_overlap.c: after the first detection */
 PETSC_INTERN PetscErrorCode ConstraintSetOverlaps_Private(ConstraintSet set, const Stage *stage);
 /* set_condense.c: touches of the blocks; velocities of their points (3 each), at t or at the end; du of the bodies by impulses R (3 per block) */

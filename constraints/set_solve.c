@@ -160,8 +160,7 @@ PetscErrorCode ConstraintSetRestart(ConstraintSet set)
   PetscFunctionReturn(0);
 }
 
-/* Open, stick or slip */
-static ContactState ConstraintState_Private(const Constraint *row)
+ContactState ConstraintGetState(const Constraint *row)
 {
   const PetscReal normal = row->R[0] + row->law.cohesion, rt = PetscSqrtReal(PetscSqr(row->R[1]) + PetscSqr(row->R[2]));
 
@@ -185,11 +184,15 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
   PetscCall(SideExchangeForward(&set->exchange, 3, set->side, set->data));
   PetscCall(ConstraintSetVelocities_Private(set, stage, PETSC_TRUE, set->data + 3 * set->ntouch));
   for (PetscInt t = 0; t < set->ntouch; t++) {
-    const Touch     *touch  = &set->touch[t];
+    Touch           *touch  = &set->touch[t];
     const Domain    *domain = model->domain[touch->body];
     const PetscReal *R = set->data + 3 * t, *v = set->data + 3 * (set->ntouch + t);
     PetscReal       *ledger = &domain->batch->ledger[domain->lane * LEDGER_SIZE];
 
+    for (PetscInt c = 0; c < 3; c++) {
+      touch->force[c] = 0;
+      for (PetscInt k = 0; k < touch->rows; k++) touch->force[c] += touch->sign * R[k] / stage->h * touch->frame[3 * k + c];
+    }
     if (!domain->batch->ops->compliance) continue;
     for (PetscInt k = 0; k < touch->rows; k++) {
       const PetscReal *e = touch->frame + 3 * k, w = 0.5 * touch->sign * R[k] * (e[0] * (touch->v0[0] + v[0]) + e[1] * (touch->v0[1] + v[1]) + e[2] * (touch->v0[2] + v[2]));
@@ -198,11 +201,12 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
       sum[k ? 1 : 0] += w;
     }
   }
+  if (set->centres) PetscCall(ConstraintSetCentres_Private(set, stage));
   for (PetscInt i = 0; i < set->n; i++) {
     Constraint       *row = &set->row[i];
     ConstraintMemory *m   = &set->memory[i];
 
-    count[ConstraintState_Private(row)]++;
+    count[ConstraintGetState(row)]++;
     sum[2] += row->R[0] / stage->h;
     m->key   = row->key;
     m->flags = row->flags;
