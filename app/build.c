@@ -147,7 +147,8 @@ static PetscErrorCode BuildGetPart_Private(Builder *b, const Section *s, Part *p
 {
   PetscFunctionBeginUser;
   if (!b->part[s->partid]) PetscCall(BuildPart_Private(b->settings, s->partname, &b->part[s->partid]));
-  *part = b->part[s->partid];
+  *part           = b->part[s->partid];
+  (*part)->number = s->partid;
   PetscFunctionReturn(0);
 }
 

@@ -217,13 +217,15 @@ static PetscErrorCode CopiesRead_Private(Settings settings, const char section[]
     PetscCall(SettingsWhere(settings, KEY("copies_box"), &where, NULL));
     for (PetscInt i = 0; i < 3; i++)
       PetscCheck(c->box[i] <= c->box[3 + i], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s_copies_box: upper corner %g is below lower corner %g along %c", where, section, (double)c->box[3 + i], (double)c->box[i], "xyz"[i]);
-    PetscCall(SettingsGetInt(settings, KEY("copies_seed"), 1, &c->seed, NULL));
-    PetscCall(SettingsGetBool(settings, KEY("copies_rotate"), PETSC_FALSE, &c->turn, NULL));
   } else if (ring) {
     c->kind = COPIES_RING;
     c->n    = around;
     PetscCall(CopiesReadRing_Private(settings, section, c));
   } else c->n = 1;
+  if (grid || random) {
+    PetscCall(SettingsGetInt(settings, KEY("copies_seed"), 1, &c->seed, NULL));
+    PetscCall(SettingsGetBool(settings, KEY("copies_rotate"), PETSC_FALSE, &c->turn, NULL));
+  }
 #undef KEY
   PetscFunctionReturn(0);
 }
@@ -312,15 +314,15 @@ PetscErrorCode CopiesGet(Copies copies, PetscInt i, Placement *place)
     place->shift[2] += copies->spacing[2] * (i / copies->grid[0] / copies->grid[1]);
   } else if (copies->kind == COPIES_RANDOM) {
     for (PetscInt c = 0; c < 3; c++) place->shift[c] += copies->box[c] + (copies->box[3 + c] - copies->box[c]) * CopiesRandom_Private(copies->seed, i, c);
-    if (copies->turn) { /* uniform over all rotations (Shoemake) */
-      const PetscReal a = CopiesRandom_Private(copies->seed, i, 3), b = 2 * PETSC_PI * CopiesRandom_Private(copies->seed, i, 4), g = 2 * PETSC_PI * CopiesRandom_Private(copies->seed, i, 5);
-      const PetscReal x = PetscSqrtReal(1 - a) * PetscSinReal(b), y = PetscSqrtReal(1 - a) * PetscCosReal(b), z = PetscSqrtReal(a) * PetscSinReal(g), w = PetscSqrtReal(a) * PetscCosReal(g);
-
-      R[0] = 1 - 2 * (y * y + z * z), R[1] = 2 * (x * y - z * w), R[2] = 2 * (x * z + y * w);
-      R[3] = 2 * (x * y + z * w), R[4] = 1 - 2 * (x * x + z * z), R[5] = 2 * (y * z - x * w);
-      R[6] = 2 * (x * z - y * w), R[7] = 2 * (y * z + x * w), R[8] = 1 - 2 * (x * x + y * y);
-      Mat3Mult(R, copies->base.rotation, place->rotation);
-    }
   } else if (copies->kind == COPIES_RING) CopiesRing_Private(copies, i, place);
+  if (copies->turn) { /* uniform over all rotations (Shoemake) */
+    const PetscReal a = CopiesRandom_Private(copies->seed, i, 3), b = 2 * PETSC_PI * CopiesRandom_Private(copies->seed, i, 4), g = 2 * PETSC_PI * CopiesRandom_Private(copies->seed, i, 5);
+    const PetscReal x = PetscSqrtReal(1 - a) * PetscSinReal(b), y = PetscSqrtReal(1 - a) * PetscCosReal(b), z = PetscSqrtReal(a) * PetscSinReal(g), w = PetscSqrtReal(a) * PetscCosReal(g);
+
+    R[0] = 1 - 2 * (y * y + z * z), R[1] = 2 * (x * y - z * w), R[2] = 2 * (x * z + y * w);
+    R[3] = 2 * (x * y + z * w), R[4] = 1 - 2 * (x * x + z * z), R[5] = 2 * (y * z - x * w);
+    R[6] = 2 * (x * z - y * w), R[7] = 2 * (y * z + x * w), R[8] = 1 - 2 * (x * x + y * y);
+    Mat3Mult(R, copies->base.rotation, place->rotation);
+  }
   PetscFunctionReturn(0);
 }

@@ -8,7 +8,7 @@ typedef struct {
   const char *def;     /* as the help shows it; "": none */
   const char *meaning;
   PetscBool   petsc;   /* read by PETSc from its data base, not by a getter */
-  char        kind;    /* of PETSc's, what must be given: 'r' number, 'i' whole number, 's' text, 0 anything or nothing */
+  char        kind;    /* of PETSc's, what must be given: 'r' number, 'f' number or inf, 'i' whole number, 's' text, 0 anything or nothing */
 } Option;
 
 PETSC_EXTERN const Option    option_table[];

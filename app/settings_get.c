@@ -296,7 +296,7 @@ PetscErrorCode SettingsCheckValue_Private(Settings s, Entry *e, char kind)
 
   PetscFunctionBeginUser;
   COMPLAIN(!e->flag && e->text[0], s, e, "needs a value");
-  if (kind == 'r') PetscCall(ParseReal_Private(s, e, e->text, &real));
+  if (kind == 'r' || (kind == 'f' && strcmp(e->text, "inf") && strcmp(e->text, ".inf"))) PetscCall(ParseReal_Private(s, e, e->text, &real));
   if (kind == 'i') PetscCall(ParseInt_Private(s, e, e->text, &integer));
   PetscFunctionReturn(0);
 }

@@ -2,17 +2,17 @@
 #include "dual_impl.h"
 #include <petsc/private/snesimpl.h>
 
-static PetscErrorCode AutoKernel_Private(SNES snes, Dual d, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
+static PetscErrorCode AutoKernel_Private(SNES snes, Dual d, System s, PetscReal tol, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
 {
-  ProxOptions     o   = ProxDefaults;
-  const PetscReal tol = DualTolerance_Private(d, snes);
+  ProxOptions o = ProxDefaults;
 
   PetscFunctionBegin;
   o.tol    = tol;
   o.max_it = snes->max_its;
-  if (report->merit <= tol) PetscFunctionReturn(0);
-  if (!d->system->matfree) PetscCall(NlgsWarmUp(d->nlgs, d->system, tol, r, u, report, monitor));
-  if (!(report->merit <= tol)) PetscCall(ProxSolve(d->newton, d->nlgs, d->system, &o, r, u, report, monitor));
+  /* Sweeps take out what is far off, not the little that bodies at rest have left from step to step: Newton's method does that at once */
+  if (report->merit <= 1e-5) o.alpha0 = PetscMin(o.alpha0, 1e-4);
+  else if (!s->matfree) PetscCall(NlgsWarmUp(d->nlgs, s, tol, r, u, report, monitor));
+  if (!(report->merit <= tol)) PetscCall(ProxSolve(d->newton, d->nlgs, s, &o, r, u, report, monitor));
   PetscFunctionReturn(0);
 }
 

@@ -171,21 +171,19 @@ PetscErrorCode ConicSolve(Newton w, System s, PetscReal tol, PetscInt max_it, Pe
 
 /* Where contacts slide, the merit falls only with the square root of the complementarity: the last digits are left to the proximal Newton method,
    which needs a few steps from here. */
-static PetscErrorCode ConicKernel_Private(SNES snes, Dual d, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
+static PetscErrorCode ConicKernel_Private(SNES snes, Dual d, System s, PetscReal tol, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
 {
   const PetscBool polish = *(PetscBool *)snes->data;
-  const PetscReal tol    = DualTolerance_Private(d, snes);
   ProxOptions     o      = ProxDefaults;
 
   PetscFunctionBegin;
-  if (report->merit <= tol) PetscFunctionReturn(0);
-  PetscCall(ConicSolve(d->newton, d->system, polish ? PetscMax(tol, 1e-6) : tol, snes->max_its, r, u, report, monitor));
+  PetscCall(ConicSolve(d->newton, s, polish ? PetscMax(tol, 1e-6) : tol, snes->max_its, r, u, report, monitor));
   if (!polish || report->merit <= tol) PetscFunctionReturn(0);
   o.tol    = tol;
   o.alpha0 = ProxDefaults.alpha0 / 10;
   o.max_it = snes->max_its;
   o.conic  = PETSC_FALSE;
-  PetscCall(ProxSolve(d->newton, d->nlgs, d->system, &o, r, u, report, monitor));
+  PetscCall(ProxSolve(d->newton, d->nlgs, s, &o, r, u, report, monitor));
   PetscFunctionReturn(0);
 }
 

@@ -8,8 +8,9 @@ PetscErrorCode DetectorCreate(MPI_Comm comm, Detector *detector)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscNew(detector));
-  (*detector)->comm  = comm;
+  PetscCall(PetscCommDuplicate(comm, &(*detector)->comm, NULL));
   (*detector)->first = (*detector)->fresh = PETSC_TRUE;
+  PetscCall(DetectorRanksCreate_Private(*detector));
   PetscFunctionReturn(0);
 }
 
@@ -19,15 +20,32 @@ PetscErrorCode DetectorDestroy(Detector *detector)
 
   PetscFunctionBeginUser;
   if (!d) PetscFunctionReturn(0);
+  PetscCall(DetectorRanksDestroy_Private(d));
   for (PetscInt i = 0; i < d->npart; i++) {
+    if (d->part[i].made) {
+      PetscCall(SurfaceDestroy(&d->part[i].surface));
+      PetscCall(MeshDestroy(&d->part[i].mesh));
+    }
     PetscCall(PetscFree(d->part[i].end));
     PetscCall(PetscFree(d->part[i].whole));
     PetscCall(PetscFree(d->part[i].tau));
     PetscCall(PetscFree(d->part[i].tributary));
     PetscCall(PetscFree(d->part[i].patch_area));
+    PetscCall(PetscFree(d->part[i].along));
+    PetscCall(PetscFree(d->part[i].edge_ell));
+    PetscCall(PetscFree(d->part[i].edge_tau));
   }
   PetscCall(PetscFree(d->part));
   PetscCall(PetscFree(d->body));
+  PetscCall(PetscFree(d->place));
+  PetscCall(PetscFree(d->ref));
+  PetscCall(PetscFree(d->gx));
+  PetscCall(PetscFree(d->gtreebox));
+  PetscCall(PetscFree(d->now));
+  PetscCall(PetscFree(d->gnow));
+  PetscCall(PetscFree(d->byid));
+  PetscCall(PetscFree(d->place_of));
+  PetscCall(PetscFree(d->force));
   PetscCall(PetscFree(d->x));
   PetscCall(PetscFree(d->v));
   PetscCall(PetscFree(d->xref));
@@ -44,6 +62,7 @@ PetscErrorCode DetectorDestroy(Detector *detector)
   PetscCall(PetscFree(d->scratch));
   PetscCall(PetscFree(d->hit));
   PetscCall(PetscFree(d->contact));
+  PetscCall(PetscCommDestroy(&d->comm));
   PetscCall(PetscFree(*detector));
   PetscFunctionReturn(0);
 }
@@ -52,6 +71,22 @@ PetscErrorCode DetectorSetPoints(Detector d, ContactPoints points)
 {
   PetscFunctionBeginUser;
   d->points = points;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DetectorSetPassDeep(Detector d, PetscBool pass)
+{
+  PetscFunctionBeginUser;
+  d->pass = pass;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DetectorSetFilter(Detector d, PetscBool (*fn)(void *, PetscInt, PetscInt), void *ctx)
+{
+  PetscFunctionBeginUser;
+  d->filter     = fn;
+  d->filter_ctx = ctx;
+  d->fresh      = PETSC_TRUE;
   PetscFunctionReturn(0);
 }
 
@@ -64,18 +99,57 @@ PetscErrorCode DetectorSetFromOptions(Detector d)
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode PartSetUp_Private(DetectPart *p, Surface s)
+static void Along_Private(Surface s, PetscInt f, PetscReal along[2])
+{
+  const SurfaceFacet *facet = &s->facet[f];
+  const PetscInt      v[3] = {facet->node[0], facet->node[1], facet->node[facet->nnode - 1]};
+  PetscReal           a[2][3], g[3], e[2], det;
+
+  for (PetscInt k = 0; k < 2; k++) {
+    DetectSubtract_Private(s->coord + 3 * v[k + 1], s->coord + 3 * v[0], a[k]);
+    e[k] = Vec3Dot(a[k], s->patch[facet->patch].dir);
+  }
+  g[0] = Vec3Dot(a[0], a[0]), g[1] = Vec3Dot(a[0], a[1]), g[2] = Vec3Dot(a[1], a[1]);
+  det      = g[0] * g[2] - g[1] * g[1];
+  along[0] = (g[2] * e[0] - g[1] * e[1]) / det;
+  along[1] = (g[0] * e[1] - g[1] * e[0]) / det;
+}
+
+PetscErrorCode DetectPartSetUp_Private(DetectPart *p, Surface s)
 {
   PetscReal area = 0;
   PetscInt *ends;
 
   PetscFunctionBeginUser;
   p->surface = s;
+  p->number  = -1;
+  p->mesh    = NULL;
+  p->made    = PETSC_FALSE;
+  for (PetscInt c = 0; c < 3; c++) {
+    p->middle[c] = 0.5 * (s->tree_box[c] + s->tree_box[3 + c]);
+    p->half[c]   = 0.5 * (s->tree_box[3 + c] - s->tree_box[c]);
+  }
+  p->radius = 0;
+  for (PetscInt v = 0; v < s->nnode; v++) {
+    PetscReal r[3];
+
+    DetectSubtract_Private(s->coord + 3 * v, p->middle, r);
+    p->radius = PetscMax(p->radius, Vec3Norm(r));
+  }
   p->max_ell = p->max_tau = 0;
   PetscCall(PetscCalloc1(s->nedge, &p->end));
   PetscCall(PetscMalloc1(s->nnode, &p->tau));
   PetscCall(PetscCalloc1(s->nnode, &p->tributary));
   PetscCall(PetscCalloc1(s->npatch, &p->patch_area));
+  PetscCall(PetscMalloc1(2 * s->nfacet, &p->along));
+  PetscCall(PetscMalloc1(s->nedge, &p->edge_ell));
+  PetscCall(PetscMalloc1(s->nedge, &p->edge_tau));
+  for (PetscInt e = 0; e < s->nedge; e++) {
+    const SurfaceFacet *f = &s->facet[s->edge[e].facet[0]], *g = &s->facet[s->edge[e].facet[1]];
+
+    p->edge_ell[e] = PetscMin(f->ell, g->ell);
+    p->edge_tau[e] = PetscMin(f->tau, g->tau);
+  }
   for (PetscInt v = 0; v < s->nnode; v++) {
     p->tau[v] = PETSC_INFINITY;
     for (PetscInt k = s->ring_facet_ptr[v]; k < s->ring_facet_ptr[v + 1]; k++) p->tau[v] = PetscMin(p->tau[v], s->facet[s->ring_facet[k]].tau);
@@ -108,33 +182,65 @@ static PetscErrorCode PartSetUp_Private(DetectPart *p, Surface s)
     p->max_tau = PetscMax(p->max_tau, facet->tau);
     p->patch_area[facet->patch] += facet->area;
     for (PetscInt k = 0; k < facet->nnode; k++) p->tributary[facet->node[k]] += facet->area / facet->nnode;
+    Along_Private(s, f, p->along + 2 * f);
   }
   p->mean_area = area / s->nfacet;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode Part_Private(Detector d, Surface surface, PetscInt *part)
+{
+  PetscInt p = d->npart - 1;
+
+  PetscFunctionBeginUser;
+  while (p >= 0 && d->part[p].surface != surface) p--; /* bodies of a part mostly come together; parts are few */
+  if (p < 0) {
+    DetectGrow_Private(d->npart + 1, d->mpart, d->part);
+    p = d->npart++;
+    PetscCall(DetectPartSetUp_Private(&d->part[p], surface));
+  }
+  *part = p;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DetectorSetPart(Detector d, Surface surface, PetscInt number, Mesh mesh)
+{
+  PetscInt part = -1;
+
+  PetscFunctionBeginUser;
+  PetscCheck(number >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "the number of a part is %" PetscInt_FMT ", below 0", number);
+  PetscCheck(mesh->nnode == surface->nmeshnode, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "part %" PetscInt_FMT ": the surface is not that of the mesh", number);
+  PetscCall(Part_Private(d, surface, &part));
+  d->part[part].number = number;
+  d->part[part].mesh   = mesh;
   PetscFunctionReturn(0);
 }
 
 PetscErrorCode DetectorAddBody(Detector d, PetscInt id, Surface surface, DetectKind kind, const PetscReal origin[3], PetscInt *body)
 {
   DetectBodyData *b;
-  PetscInt        part = d->npart - 1, n;
+  PetscInt        part = -1, n;
 
   PetscFunctionBeginUser;
-  PetscCheck(!d->nbody || d->body[d->nbody - 1].id < id, d->comm, PETSC_ERR_ARG_OUTOFRANGE, "body %" PetscInt_FMT " comes after body %" PetscInt_FMT ": bodies are added by ascending id", id, d->body[d->nbody - 1].id);
-  while (part >= 0 && d->part[part].surface != surface) part--; /* bodies of a part mostly come together; parts are few */
-  if (part < 0) {
-    DetectGrow_Private(d->npart + 1, d->mpart, d->part);
-    part = d->npart++;
-    PetscCall(PartSetUp_Private(&d->part[part], surface));
+  PetscCheck(!d->nown || d->body[d->nown - 1].id < id, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "body %" PetscInt_FMT " comes after body %" PetscInt_FMT ": bodies are added by ascending id", id, d->body[d->nown - 1].id);
+  PetscCall(Part_Private(d, surface, &part));
+  d->nbody = d->nown; /* others' are found anew */
+  if (d->nown + 1 > d->mbody) {
+    d->mbody = d->nown + d->nown / 2 + 16;
+    PetscCall(PetscRealloc((size_t)d->mbody * sizeof(*d->body), &d->body));
+    PetscCall(PetscRealloc((size_t)d->mbody * sizeof(*d->place), &d->place));
+    PetscCall(PetscRealloc((size_t)d->mbody * sizeof(*d->ref), &d->ref));
   }
-  DetectGrow_Private(d->nbody + 1, d->mbody, d->body);
-  *body = d->nbody;
+  *body = d->nown++;
   b     = &d->body[d->nbody++];
   PetscCall(PetscMemzero(b, sizeof(*b)));
   b->id    = id;
+  b->rank  = d->rank;
   b->part  = part;
   b->kind  = kind;
   b->first = d->nnode;
   b->tree  = d->ntree;
+  b->facet = d->nfacet;
   PetscCall(PetscArraycpy(b->origin, origin, 3));
   n = d->nnode + surface->nnode;
   if (n > d->mnode) {
@@ -143,9 +249,7 @@ PetscErrorCode DetectorAddBody(Detector d, PetscInt id, Surface surface, DetectK
     PetscCall(PetscRealloc((size_t)d->mnode * 3 * sizeof(PetscReal), &d->v));
     PetscCall(PetscRealloc((size_t)d->mnode * 3 * sizeof(PetscReal), &d->xref));
   }
-  PetscCall(PetscArraycpy(d->x + 3 * d->nnode, surface->coord, 3 * surface->nnode));
   PetscCall(PetscArraycpy(d->xref + 3 * d->nnode, surface->coord, 3 * surface->nnode));
-  PetscCall(PetscArrayzero(d->v + 3 * d->nnode, 3 * surface->nnode));
   d->nnode = n;
   n        = d->ntree + surface->ntree;
   if (n > d->mtree) {
@@ -153,102 +257,189 @@ PetscErrorCode DetectorAddBody(Detector d, PetscInt id, Surface surface, DetectK
     PetscCall(PetscRealloc((size_t)d->mtree * 6 * sizeof(PetscReal), &d->treebox));
   }
   d->ntree = n;
-  d->fresh = PETSC_TRUE;
+  DetectGrow_Private(d->nfacet + surface->nfacet, d->mfacet, d->now);
+  for (PetscInt f = 0; f < surface->nfacet; f++) d->now[d->nfacet++].update = 0;
+  d->fresh = b->placed = PETSC_TRUE;
+  PetscCall(PetscMemzero(&d->place[*body], sizeof(*d->place)));
+  Mat3Identity(d->place[*body].R);
+  DetectPlace_Private(d, *body);
   PetscFunctionReturn(0);
 }
 
 PetscErrorCode DetectorGetNodes(Detector d, PetscInt body, PetscReal **x, PetscReal **v)
 {
+  DetectBodyData *b;
+
   PetscFunctionBeginUser;
-  PetscCheck(body >= 0 && body < d->nbody, d->comm, PETSC_ERR_ARG_OUTOFRANGE, "no body %" PetscInt_FMT, body);
-  d->body[body].placed = PETSC_FALSE;
-  if (x) *x = d->x + 3 * d->body[body].first;
-  if (v) *v = d->v + 3 * d->body[body].first;
+  PetscCheck(body >= 0 && body < d->nown, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "no body %" PetscInt_FMT, body);
+  b = &d->body[body];
+  if (b->placed) { /* its velocities were not needed so far */
+    const DetectPlacement *p = &d->place[body];
+    PetscReal             *u = d->v + 3 * b->first, y[3], w[3];
+
+    for (PetscInt i = 0; i < d->part[b->part].surface->nnode; i++) {
+      DetectSubtract_Private(d->x + 3 * (b->first + i), p->at, y);
+      Vec3Cross(p->spin, y, w);
+      for (PetscInt c = 0; c < 3; c++) u[3 * i + c] = p->velocity[c] + w[c];
+    }
+  }
+  b->placed = PETSC_FALSE;
+  if (x) *x = d->x + 3 * b->first;
+  if (v) *v = d->v + 3 * b->first;
   PetscFunctionReturn(0);
+}
+
+void DetectPlace_Private(Detector d, PetscInt body)
+{
+  const DetectBodyData  *b = &d->body[body];
+  const DetectPlacement *p = &d->place[body];
+  const Surface          s = d->part[b->part].surface;
+  PetscReal             *x = DetectNodes_Private(d, b);
+
+  for (PetscInt i = 0; i < s->nnode; i++) {
+    PetscReal r[3], y[3];
+
+    DetectSubtract_Private(s->coord + 3 * i, p->centre, r);
+    Mat3Vec(p->R, r, y);
+    for (PetscInt c = 0; c < 3; c++) x[3 * i + c] = p->at[c] + y[c];
+  }
 }
 
 PetscErrorCode DetectorSetPlacement(Detector d, PetscInt body, const PetscReal R[9], const PetscReal centre[3], const PetscReal at[3], const PetscReal velocity[3], const PetscReal spin[3])
 {
-  DetectBodyData *b;
-  Surface         s;
-  PetscReal      *x, *v;
+  DetectPlacement *p;
 
   PetscFunctionBeginUser;
-  PetscCall(DetectorGetNodes(d, body, &x, &v));
-  b         = &d->body[body];
-  s         = d->part[b->part].surface;
-  b->placed = PETSC_TRUE;
-  b->deform = 0;
+  PetscCheck(body >= 0 && body < d->nown, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "no body %" PetscInt_FMT, body);
+  p = &d->place[body];
+  for (PetscInt c = 0; c < 9; c++) p->R[c] = R[c];
   for (PetscInt c = 0; c < 3; c++) {
-    b->centre[c]   = at[c];
-    b->velocity[c] = velocity[c];
-    b->spin[c]     = spin[c];
+    p->centre[c]   = centre[c];
+    p->at[c]       = at[c];
+    p->velocity[c] = velocity[c];
+    p->spin[c]     = spin[c];
   }
-  for (PetscInt i = 0; i < s->nnode; i++) {
-    PetscReal r[3], y[3], w[3];
-
-    DetectSubtract_Private(s->coord + 3 * i, centre, r);
-    Mat3Vec(R, r, y);
-    Vec3Cross(spin, y, w);
-    for (PetscInt c = 0; c < 3; c++) {
-      x[3 * i + c] = at[c] + y[c];
-      v[3 * i + c] = velocity[c] + w[c];
-    }
-  }
+  d->body[body].placed = PETSC_TRUE;
+  DetectPlace_Private(d, body);
   PetscFunctionReturn(0);
 }
 
-/* Least-squares twist of nodal velocities, and the largest speed that it leaves over */
-static void Twist_Private(DetectBodyData *b, PetscInt n, const PetscReal *x, const PetscReal *v)
+/* Where the middle of the reference shape is, from `at` */
+static void Middle_Private(const DetectPart *part, const DetectPlacement *p, PetscReal y[3])
 {
-  PetscReal J[9] = {0}, K[9], l[3] = {0, 0, 0}, left = 0, r[3], w[3];
+  PetscReal r[3];
 
-  for (PetscInt c = 0; c < 3; c++) b->centre[c] = b->velocity[c] = b->spin[c] = 0;
-  for (PetscInt i = 0; i < n; i++)
-    for (PetscInt c = 0; c < 3; c++) {
-      b->centre[c] += x[3 * i + c] / n;
-      b->velocity[c] += v[3 * i + c] / n;
-    }
-  for (PetscInt i = 0; i < n; i++) {
-    PetscReal rr;
+  DetectSubtract_Private(part->middle, p->centre, r);
+  Mat3Vec(p->R, r, y);
+}
 
-    DetectSubtract_Private(x + 3 * i, b->centre, r);
-    rr = Vec3Dot(r, r);
-    Vec3Cross(r, v + 3 * i, w);
+void DetectMotion_Private(Detector d, PetscInt body)
+{
+  DetectBodyData        *b    = &d->body[body];
+  const DetectPart      *part = &d->part[b->part];
+  const DetectPlacement *p    = &d->place[body];
+  PetscReal              y[3], w[3];
+
+  Middle_Private(part, p, y);
+  Vec3Cross(p->spin, y, w);
+  b->deform = 0;
+  for (PetscInt c = 0; c < 3; c++) {
+    const PetscReal half = PetscAbsReal(p->R[3 * c]) * part->half[0] + PetscAbsReal(p->R[3 * c + 1]) * part->half[1] + PetscAbsReal(p->R[3 * c + 2]) * part->half[2];
+
+    b->low[c]      = p->at[c] + y[c] - half;
+    b->high[c]     = p->at[c] + y[c] + half;
+    b->centre[c]   = p->at[c];
+    b->velocity[c] = p->velocity[c];
+    b->spin[c]     = p->spin[c];
+    w[c] += p->velocity[c];
+  }
+  b->speed = Vec3Norm(w) + Vec3Norm(p->spin) * part->radius;
+}
+
+/* Bound of how far a placement takes nodes from another: that of the middle, and 2 sin(angle / 2) = |R - S| / sqrt 2 of the radius */
+static PetscReal Away_Private(const DetectPart *part, const DetectPlacement *p, const DetectPlacement *q)
+{
+  PetscReal y[3], z[3], turn = 0;
+
+  Middle_Private(part, p, y);
+  Middle_Private(part, q, z);
+  for (PetscInt c = 0; c < 3; c++) y[c] = (p->at[c] - q->at[c]) + (y[c] - z[c]);
+  for (PetscInt c = 0; c < 9; c++) turn += PetscSqr(p->R[c] - q->R[c]);
+  return Vec3Norm(y) + 0.7072 * PetscSqrtReal(turn) * part->radius;
+}
+
+static PetscReal Moved_Private(PetscInt n, const PetscReal *x, const PetscReal *y)
+{
+  PetscReal moved = 0;
+
+  for (PetscInt i = 0; i < 3 * n; i += 3) moved = PetscMax(moved, PetscSqr(x[i] - y[i]) + PetscSqr(x[i + 1] - y[i + 1]) + PetscSqr(x[i + 2] - y[i + 2]));
+  return PetscSqrtReal(moved);
+}
+
+/* Of nodes: box, least-squares twist and the largest speed that it leaves over; not finite if any number is not. Sums are from the first node
+   on, so that nothing is lost far away. */
+static PetscReal NodesMotion_Private(DetectBodyData *b, PetscInt n, const PetscReal *x, const PetscReal *v)
+{
+  const PetscReal s[3] = {x[0], x[1], x[2]};
+  PetscReal       r1[3] = {0, 0, 0}, v1[3] = {0, 0, 0}, l[3] = {0, 0, 0}, q[6] = {0, 0, 0, 0, 0, 0}, low[3] = {0, 0, 0}, high[3] = {0, 0, 0};
+  PetscReal       J[9], K[9], w[3], a[3], speed = 0, left = 0;
+
+  for (PetscInt i = 0; i < 3 * n; i += 3) {
+    const PetscReal r[3] = {x[i] - s[0], x[i + 1] - s[1], x[i + 2] - s[2]}, *u = v + i;
+
     for (PetscInt c = 0; c < 3; c++) {
-      l[c] += w[c];
-      for (PetscInt e = 0; e < 3; e++) J[3 * c + e] += (c == e ? rr : 0) - r[c] * r[e];
+      low[c]  = r[c] < low[c] ? r[c] : low[c];
+      high[c] = r[c] > high[c] ? r[c] : high[c];
+      r1[c] += r[c];
+      v1[c] += u[c];
+      q[c] += r[c] * r[c];
     }
+    q[3] += r[1] * r[2], q[4] += r[2] * r[0], q[5] += r[0] * r[1];
+    l[0] += r[1] * u[2] - r[2] * u[1];
+    l[1] += r[2] * u[0] - r[0] * u[2];
+    l[2] += r[0] * u[1] - r[1] * u[0];
+    speed = PetscMax(speed, Vec3Dot(u, u));
+  }
+  Vec3Cross(r1, v1, w);
+  for (PetscInt c = 0; c < 3; c++) {
+    const PetscInt e = (c + 1) % 3, f = (c + 2) % 3;
+
+    b->low[c]      = s[c] + low[c];
+    b->high[c]     = s[c] + high[c];
+    b->centre[c]   = s[c] + r1[c] / n;
+    b->velocity[c] = v1[c] / n;
+    b->spin[c]     = 0;
+    l[c] -= w[c] / n;
+    J[3 * c + c] = q[e] + q[f] - (r1[e] * r1[e] + r1[f] * r1[f]) / n;
+    J[3 * e + f] = J[3 * f + e] = r1[e] * r1[f] / n - q[3 + c];
   }
   if (Mat3Inverse(J, K)) Mat3Vec(K, l, b->spin);
-  for (PetscInt i = 0; i < n; i++) {
-    DetectSubtract_Private(x + 3 * i, b->centre, r);
-    Vec3Cross(b->spin, r, w);
-    for (PetscInt c = 0; c < 3; c++) w[c] += b->velocity[c] - v[3 * i + c];
+  Vec3Cross(b->spin, b->centre, a);
+  for (PetscInt c = 0; c < 3; c++) a[c] = b->velocity[c] - a[c];
+  for (PetscInt i = 0; i < 3 * n; i += 3) {
+    Vec3Cross(b->spin, x + i, w);
+    for (PetscInt c = 0; c < 3; c++) w[c] += a[c] - v[i + c];
     left = PetscMax(left, Vec3Dot(w, w));
   }
   b->deform = PetscSqrtReal(left);
+  b->speed  = PetscSqrtReal(speed);
+  return 0 * (r1[0] + r1[1] + r1[2] + v1[0] + v1[1] + v1[2]); /* maxima pass over NaN */
 }
 
-static void Motion_Private(Detector d, DetectBodyData *b)
+/* False: some number is not finite */
+static PetscBool Motion_Private(Detector d, PetscInt body)
 {
+  DetectBodyData  *b = &d->body[body];
   const PetscInt   n = d->part[b->part].surface->nnode;
-  const PetscReal *x = d->x + 3 * b->first, *v = d->v + 3 * b->first, *y = d->xref + 3 * b->first;
-  PetscReal        moved = 0, speed = 0, finite = 0;
+  const PetscReal *x = d->x + 3 * b->first;
+  PetscReal        finite;
 
-  for (PetscInt c = 0; c < 3; c++) b->low[c] = PETSC_INFINITY, b->high[c] = -PETSC_INFINITY;
-  for (PetscInt i = 0; i < 3 * n; i += 3) {
-    moved = PetscMax(moved, PetscSqr(x[i] - y[i]) + PetscSqr(x[i + 1] - y[i + 1]) + PetscSqr(x[i + 2] - y[i + 2]));
-    speed = PetscMax(speed, Vec3Dot(v + i, v + i));
-    for (PetscInt c = 0; c < 3; c++) {
-      finite += 0 * (x[i + c] + v[i + c]); /* maxima pass over NaN */
-      b->low[c]  = PetscMin(b->low[c], x[i + c]);
-      b->high[c] = PetscMax(b->high[c], x[i + c]);
-    }
-  }
-  b->moved = PetscSqrtReal(moved) + finite;
-  b->speed = PetscSqrtReal(speed);
-  if (!b->placed) Twist_Private(b, n, x, v);
+  if (b->placed) {
+    DetectMotion_Private(d, body);
+    finite = 0 * b->speed;
+  } else finite = NodesMotion_Private(b, n, x, d->v + 3 * b->first);
+  b->moved = b->placed && b->sent ? Away_Private(&d->part[b->part], &d->place[body], &d->ref[body]) : Moved_Private(n, x, d->xref + 3 * b->first);
+  return (PetscBool)!PetscIsInfOrNanReal(b->moved + finite);
 }
 
 /* Speed of A and B against each other where their boxes meet; false: they are too far apart for any contact. Bodies that move together
@@ -274,11 +465,36 @@ static PetscBool Approach_Private(Detector d, const DetectBodyData *a, const Det
   return PETSC_TRUE;
 }
 
+/* Marks contacts of this pair that carried force */
+static void Force_Private(Detector d, const DetectPair *pair)
+{
+  const ContactKey first = {pair->id[0], pair->id[1], -1, -1, -1};
+  PetscInt         begin = 0, end = d->nforce, low, high;
+
+  while (begin < end) {
+    const PetscInt m = begin + (end - begin) / 2;
+
+    if (ContactKeyCompare(&d->force[m], &first) < 0) begin = m + 1;
+    else end = m;
+  }
+  for (end = begin; end < d->nforce && d->force[end].a == first.a && d->force[end].b == first.b;) end++;
+  for (PetscInt k = 0; k < d->nhit && begin < end; k++) {
+    for (low = begin, high = end; low < high;) {
+      const PetscInt m = low + (high - low) / 2;
+
+      if (ContactKeyCompare(&d->force[m], &d->hit[k].key) < 0) low = m + 1;
+      else high = m;
+    }
+    d->hit[k].force = (PetscBool)(low < end && !ContactKeyCompare(&d->force[low], &d->hit[k].key));
+  }
+}
+
 static PetscErrorCode PairContacts_Private(Detector d, DetectPair *pair, PetscReal h)
 {
-  DetectWork   w;
-  DetectReport *report = &d->report;
-  PetscReal     speed, tau;
+  DetectWork     w;
+  DetectSummary *sum = &d->summary;
+  PetscReal      speed, tau, hidden[3];
+  PetscBool      overlap = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   w.deep     = d->first ? PETSC_INFINITY : pair->deep;
@@ -286,7 +502,10 @@ static PetscErrorCode PairContacts_Private(Detector d, DetectPair *pair, PetscRe
   for (PetscInt k = 0; k < 2; k++) {
     w.side[k].body = &d->body[pair->body[k]];
     w.side[k].part = &d->part[w.side[k].body->part];
-    w.side[k].x    = d->x + 3 * w.side[k].body->first;
+    w.side[k].x    = DetectNodes_Private(d, w.side[k].body);
+    w.side[k].now  = DetectNow_Private(d, w.side[k].body);
+
+    w.side[k].update = d->report.nupdate;
   }
   for (PetscInt c = 0; c < 3; c++) {
     w.side[0].shift[c] = 0;
@@ -296,60 +515,109 @@ static PetscErrorCode PairContacts_Private(Detector d, DetectPair *pair, PetscRe
   w.hv    = h * speed;
   w.rigid = (PetscBool)(w.side[0].body->kind != DETECT_DEFORMABLE && w.side[1].body->kind != DETECT_DEFORMABLE);
   tau     = PetscMin(w.side[0].part->surface->least_tau, w.side[1].part->surface->least_tau);
-  if (w.hv > report->tunnel * tau) {
-    report->tunnel         = w.hv / tau;
-    report->tunnel_body[0] = pair->body[0];
-    report->tunnel_body[1] = pair->body[1];
+  if (w.hv / tau > sum->tunnel) {
+    sum->tunnel = w.hv / tau;
+    for (PetscInt k = 0; k < 2; k++) sum->tunnel_body[k] = pair->id[k];
+  }
+  if (d->first && !d->pass && !sum->hidden && DetectHidden_Private(d, &w, hidden)) {
+    sum->hidden = 1;
+    for (PetscInt k = 0; k < 2; k++) sum->hidden_body[k] = pair->id[k];
+    for (PetscInt c = 0; c < 3; c++) sum->hidden_at[c] = w.side[0].body->origin[c] + hidden[c];
   }
   PetscCall(DetectorTest_Private(d, &w, pair->n, d->cand + pair->first));
   if (!d->nhit) PetscFunctionReturn(0);
+  if (d->nforce) Force_Private(d, pair);
   PetscCall(DetectorFilter_Private(d, &w));
   DetectGrow_Private(d->ncontact + d->nhit, d->mcontact, d->contact);
   for (PetscInt k = 0; k < d->nhit; k++) {
-    Contact *c = &d->contact[d->ncontact++];
+    const DetectHit *hit = &d->hit[d->order[k]];
+    Contact         *c   = &d->contact[d->ncontact++];
 
-    PetscCall(DetectorRow_Private(&w, &d->hit[d->order[k]], c));
-    c->body[0] = pair->body[0];
-    c->body[1] = pair->body[1];
+    PetscCall(DetectorRow_Private(&w, hit, c));
+    for (PetscInt s = 0; s < 2; s++) {
+      c->body[s] = pair->body[s];
+      c->rank[s] = w.side[s].body->rank;
+    }
     pair->deep = PetscMax(pair->deep, -c->gap);
-    if (c->gap < report->deepest) {
-      report->deepest         = c->gap;
-      report->deepest_body[0] = pair->body[0];
-      report->deepest_body[1] = pair->body[1];
+    if (c->gap < -1e-9 / DETECT_EPS * hit->eps) overlap = PETSC_TRUE;
+    if (c->gap < sum->deepest) {
+      sum->deepest = c->gap;
+      for (PetscInt s = 0; s < 2; s++) sum->deepest_body[s] = pair->id[s];
+      for (PetscInt e = 0; e < 3; e++) sum->deepest_at[e] = w.side[0].body->origin[e] + c->x[0][e];
     }
   }
+  sum->noverlap += overlap;
   PetscFunctionReturn(0);
+}
+
+/* What all ranks have to do: PETSC_MAX_INT and the body with a number that is not finite, or whether lists are to be made */
+static PetscErrorCode Agree_Private(Detector d, PetscInt bad, PetscBool *stale)
+{
+  PetscInt mine[2] = {*stale ? 0 : 1, bad}, all[2] = {mine[0], mine[1]};
+
+  PetscFunctionBeginUser;
+  if (d->size > 1) PetscCallMPI(MPI_Allreduce(mine, all, 2, MPIU_INT, MPI_MIN, d->comm));
+  PetscCheck(all[1] == PETSC_MAX_INT, d->comm, PETSC_ERR_FP, "body %" PetscInt_FMT ": a position or velocity is not a finite number", all[1]);
+  *stale = (PetscBool)!all[0];
+  PetscFunctionReturn(0);
+}
+
+static void Report_Private(Detector d)
+{
+  const DetectSummary *s = &d->summary;
+  DetectReport        *r = &d->report;
+
+  r->nbody      = (PetscInt)s->nbody;
+  r->npair      = (PetscInt)s->npair;
+  r->ncandidate = (PetscInt)s->ncandidate;
+  r->ncontact   = (PetscInt)s->ncontact;
+  r->nrefresh   = (PetscInt)s->nrefresh;
+  r->noverlap   = (PetscInt)s->noverlap;
+  r->deepest    = s->deepest;
+  r->tunnel     = s->tunnel;
+  for (PetscInt k = 0; k < 2; k++) {
+    r->deepest_body[k] = (PetscInt)s->deepest_body[k];
+    r->tunnel_body[k]  = (PetscInt)s->tunnel_body[k];
+  }
+  for (PetscInt c = 0; c < 3; c++) r->deepest_at[c] = s->deepest_at[c];
 }
 
 PetscErrorCode DetectorUpdate(Detector d, PetscReal h, PetscInt *n, const Contact **contact)
 {
-  PetscBool stale = d->fresh;
+  DetectSummary *s     = &d->summary;
+  PetscBool      stale = d->fresh;
+  PetscInt       bad   = PETSC_MAX_INT;
 
   PetscFunctionBeginUser;
-  d->report.nbody   = d->nbody;
-  d->report.deepest = d->report.tunnel = 0;
   d->report.nupdate++;
   d->ncontact = 0;
-  for (PetscInt i = 0; i < d->nbody; i++) {
+  for (PetscInt i = 0; i < d->nown; i++) {
     DetectBodyData *b = &d->body[i];
 
-    Motion_Private(d, b);
-    PetscCheck(!PetscIsInfOrNanReal(b->moved), d->comm, PETSC_ERR_FP, "body %" PetscInt_FMT ": a position or velocity is not a finite number", b->id);
-    b->stale = (PetscBool)(d->fresh || DetectUsed_Private(b, &d->part[b->part], h) > b->reach);
+    if (!Motion_Private(d, i)) bad = PetscMin(bad, b->id);
+    b->stale = (PetscBool)(d->fresh || (d->size > 1 && b->placed != b->sent) || DetectUsed_Private(b, &d->part[b->part], h) > b->reach);
     stale    = (PetscBool)(stale || b->stale);
   }
-  for (PetscInt i = 0; i < d->npair && !d->fresh; i++)
-    if (d->pair[i].deep > d->pair[i].listed) stale = d->body[d->pair[i].body[0]].stale = d->body[d->pair[i].body[1]].stale = PETSC_TRUE;
-  if (stale && d->nbody) PetscCall(DetectorRebuild_Private(d, h));
+  for (PetscInt i = 0; i < d->npair && !stale; i++) stale = (PetscBool)(d->pair[i].deep > d->pair[i].listed);
+  PetscCall(Agree_Private(d, bad, &stale));
+  if (stale) PetscCall(DetectorRebuild_Private(d, h));
+  else if (d->size > 1) PetscCall(DetectorRanksExchange_Private(d));
   d->fresh = PETSC_FALSE;
+  PetscCall(PetscMemzero(s, sizeof(*s)));
   for (PetscInt i = 0; i < d->npair; i++) PetscCall(PairContacts_Private(d, &d->pair[i], h));
+  s->nbody      = d->nown;
+  s->npair      = d->npair;
+  s->ncandidate = d->ncand;
+  s->ncontact   = d->ncontact;
+  s->nrefresh   = d->nrefresh;
+  if (d->size > 1) PetscCall(DetectorRanksReduce_Private(d));
+  Report_Private(d);
+  PetscCheck(!s->hidden, d->comm, PETSC_ERR_USER_INPUT, "bodies %" PetscInt_FMT " and %" PetscInt_FMT " overlap at (%g, %g, %g) by more than half of a thickness or two edges of their meshes: no contact can part them", (PetscInt)s->hidden_body[0],
+             (PetscInt)s->hidden_body[1], (double)s->hidden_at[0], (double)s->hidden_at[1], (double)s->hidden_at[2]);
   if (d->first) d->fresh = PETSC_TRUE; /* first lists reach deep into bodies */
-  d->first             = PETSC_FALSE;
-  d->report.npair      = d->npair;
-  d->report.ncandidate = d->ncand;
-  d->report.ncontact   = d->ncontact;
-  *n                   = d->ncontact;
-  *contact             = d->contact;
+  d->first = PETSC_FALSE;
+  *n       = d->ncontact;
+  *contact = d->contact;
   PetscFunctionReturn(0);
 }
 
@@ -358,6 +626,62 @@ PetscErrorCode DetectorForget(Detector d)
   PetscFunctionBeginUser;
   d->first = d->fresh = PETSC_TRUE;
   d->npair = d->ncand = 0;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DetectorGetDepths(Detector d, PetscInt *n, PetscInt **a, PetscInt **b, PetscReal **depth)
+{
+  PetscFunctionBeginUser;
+  *n = 0;
+  for (PetscInt i = 0; i < d->npair; i++) *n += d->pair[i].deep > 0;
+  PetscCall(PetscMalloc1(*n, a));
+  PetscCall(PetscMalloc1(*n, b));
+  PetscCall(PetscMalloc1(*n, depth));
+  *n = 0;
+  for (PetscInt i = 0; i < d->npair; i++)
+    if (d->pair[i].deep > 0) {
+      (*a)[*n]         = d->pair[i].id[0];
+      (*b)[*n]         = d->pair[i].id[1];
+      (*depth)[(*n)++] = d->pair[i].deep;
+    }
+  if (d->first) *n = -1;
+  PetscFunctionReturn(0);
+}
+
+static int PairCompare_Private(const void *a, const void *b)
+{
+  const DetectPair *p = a, *q = b;
+
+  for (PetscInt k = 0; k < 2; k++)
+    if (p->id[k] != q->id[k]) return p->id[k] < q->id[k] ? -1 : 1;
+  return 0;
+}
+
+PetscErrorCode DetectorSetDepths(Detector d, PetscInt n, const PetscInt a[], const PetscInt b[], const PetscReal depth[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(DetectorForget(d));
+  if (n < 0) PetscFunctionReturn(0);
+  d->first = PETSC_FALSE;
+  DetectGrow_Private(n, d->mpair, d->pair);
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(PetscMemzero(&d->pair[i], sizeof(*d->pair)));
+    d->pair[i].id[0] = PetscMin(a[i], b[i]);
+    d->pair[i].id[1] = PetscMax(a[i], b[i]);
+    d->pair[i].deep  = depth[i];
+  }
+  qsort(d->pair, (size_t)n, sizeof(*d->pair), PairCompare_Private);
+  d->npair = n; /* without lists: the next update makes them all */
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DetectorSetForce(Detector d, PetscInt n, const ContactKey key[])
+{
+  PetscFunctionBeginUser;
+  DetectGrow_Private(n, d->mforce, d->force);
+  PetscCall(PetscArraycpy(d->force, key, n));
+  d->nforce = n;
+  for (PetscInt i = 1; i < n; i++) PetscCheck(ContactKeyCompare(&key[i - 1], &key[i]) < 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "key %" PetscInt_FMT " is not after the one before", i);
   PetscFunctionReturn(0);
 }
 
@@ -380,7 +704,7 @@ PetscErrorCode DetectorView(Detector d, PetscViewer viewer)
   const DetectReport *r = &d->report;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "Detector: %" PetscInt_FMT " bodies of %" PetscInt_FMT " parts, points: %s\n", d->nbody, d->npart, ContactPointsTypes[d->points]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "Detector: %" PetscInt_FMT " bodies, points: %s\n", r->nbody, ContactPointsTypes[d->points]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " pairs, %" PetscInt_FMT " candidates, %" PetscInt_FMT " contacts, deepest gap %g\n", r->npair, r->ncandidate, r->ncontact, (double)r->deepest));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " updates, lists made %" PetscInt_FMT " times, of %" PetscInt_FMT " bodies in all\n", r->nupdate, r->nrebuild, r->nrefresh));
   PetscFunctionReturn(0);

@@ -24,9 +24,15 @@ static int ByKey_Private(const DetectHit *a, const DetectHit *b)
   return 0;
 }
 
+/* A contact at work counts with half its depth */
+static inline PetscReal Depth_Private(const DetectHit *a)
+{
+  return a->force ? 0.5 * a->gap : a->gap;
+}
+
 static int ByDepth_Private(const DetectHit *a, const DetectHit *b)
 {
-  if (a->gap != b->gap) return a->gap > b->gap ? -1 : 1;
+  if (Depth_Private(a) != Depth_Private(b)) return Depth_Private(a) > Depth_Private(b) ? -1 : 1;
   return ContactKeyCompare(&a->key, &b->key);
 }
 
@@ -104,7 +110,7 @@ static PetscErrorCode Patches_Private(const DetectWork *w, PetscInt n, const Pet
       if (b->key.kind != a->key.kind || b->key.i != a->key.i) break;
       PetscCall(SurfacePatchesMeet(w->side[a->key.kind == CONTACT_NODE_FACET ? 1 : 0].part->surface, a->key.j, b->key.j, &meet));
       if (meet) {
-        if (b->gap > a->gap) a->drop = PETSC_TRUE;
+        if (Depth_Private(b) > Depth_Private(a)) a->drop = PETSC_TRUE;
         else b->drop = PETSC_TRUE;
       }
     }
@@ -131,7 +137,7 @@ static void Resolve_Private(const DetectWork *w, PetscInt n, PetscInt list[], De
       PetscReal        move[3];
 
       if (c > 1 - 1e-9) same = k;
-      if (c >= 0.9 || a->gap >= (1 + 1e-6) * b->gap) continue;
+      if (c >= 0.9 || Depth_Private(a) >= (1 + 1e-6) * Depth_Private(b)) continue;
       for (PetscInt d = 0; d < 3; d++) move[d] = -b->gap * b->n[d];
       if (!DetectStays_Private(w, a, move)) a->drop = PETSC_TRUE;
     }

@@ -11,31 +11,68 @@
 /* What follows from a Surface; shared by its bodies */
 typedef struct {
   Surface    surface;
+  PetscInt   number;        /* the same on all ranks; -1: none was given */
+  Mesh       mesh;          /* NULL if none was given */
+  PetscBool  made;          /* mesh and surface came from another rank and are the detector's */
   PetscInt  *end;           /* nedge: bit h: the curve goes on beyond node[h] */
   PetscInt  *whole;         /* nedge x 2: ends of a straight curve, of the edge where it bends */
   PetscReal *tau;           /* nnode: least thickness of the facets around a node */
+  PetscReal *edge_ell, *edge_tau; /* nedge: the lesser of the facets at an edge */
   PetscReal *tributary;     /* nnode: share of the area of the facets around a node */
   PetscReal *patch_area;
+  PetscReal *along;         /* nfacet x 2: the patch's direction by the facet's first and last edge, both from node 0 */
   PetscReal  max_ell, max_tau, mean_area;
+  PetscReal  middle[3], half[3]; /* box of the reference shape */
+  PetscReal  radius;             /* of the ball about its middle that holds all nodes */
 } DetectPart;
+
+/* Mean normal of a facet, and its bilinear term along that (0 for what is plane to round-off), made when somebody asks */
+typedef struct {
+  PetscReal n[3], warp;
+  PetscInt  update; /* that it is of */
+} DetectFacetNow;
+
+/* x = at + R (X - centre), v = velocity + spin x (x - at) */
+typedef struct {
+  PetscReal R[9], centre[3], at[3], velocity[3], spin[3];
+} DetectPlacement;
 
 typedef struct {
   PetscInt   id, part, kind;
-  PetscInt   first;              /* its nodes begin here in x, v, xref */
-  PetscInt   tree;               /* its boxes of facets begin here in treebox */
+  PetscMPIInt rank;              /* that it belongs to */
+  PetscBool  ghost;              /* another one's */
+  PetscInt   first;              /* its nodes begin here in x, v, xref (gx) */
+  PetscInt   tree;               /* its boxes of facets begin here in treebox (gtreebox) */
+  PetscInt   facet;              /* its facets begin here in now (gnow) */
   PetscReal  origin[3];
   PetscReal  low[3], high[3];    /* box now */
   PetscReal  centre[3], velocity[3], spin[3], deform; /* twist and the largest speed besides it */
   PetscReal  speed;              /* bound of nodal speeds */
-  PetscReal  moved;              /* farthest a node went since xref */
+  PetscReal  moved;              /* bound of how far nodes went since xref; of a ghost: at the last rebuild */
   PetscReal  skin, reach;        /* lists hold while moved + 8 h speed + slack <= reach, of which `skin` for motion */
   PetscReal  fat[6];             /* box when lists were made, grown by reach, in the model's frame */
-  PetscBool  stale, placed;
+  PetscBool  stale;
+  PetscBool  placed;             /* by a placement, not by nodes */
+  PetscBool  sent;               /* placed when lists were made: what goes to other ranks, and what it moves from */
 } DetectBodyData;
 
-/* Two bodies whose fat boxes meet, body[0] < body[1] */
+/* What another rank needs to know of a body whose fat box meets its own */
 typedef struct {
-  PetscInt  body[2];
+  PetscReal fat[6], origin[3], skin, reach, moved;
+  PetscInt  rank, id, kind, part, nnode, nelem, stale, placed; /* part: number; nodes and elements of its mesh */
+} DetectRecord;
+
+/* What is told of all ranks together after an update; of real numbers only */
+typedef struct {
+  PetscReal nbody, npair, ncandidate, ncontact, nrefresh, noverlap;
+  PetscReal deepest, deepest_body[2], deepest_at[3];
+  PetscReal tunnel, tunnel_body[2];
+  PetscReal hidden, hidden_body[2], hidden_at[3]; /* an overlap beyond all limits */
+} DetectSummary;
+
+/* Two bodies whose fat boxes meet, id[0] < id[1] */
+typedef struct {
+  PetscInt  body[2], id[2];
   PetscInt  first, n;  /* candidates */
   PetscReal deep;      /* depth at the last update */
   PetscReal listed;    /* depth that the list allows for */
@@ -57,6 +94,7 @@ typedef struct {
   PetscInt   patch[2];  /* of the facets */
   PetscReal  area;
   PetscReal  uv[2];     /* scratch of filters */
+  PetscBool  force;     /* it carried some at the last step */
   PetscBool  drop, weak; /* weak: edges almost parallel, or their very ends; counts only if nothing else touches */
 } DetectHit;
 
@@ -66,6 +104,8 @@ typedef struct {
   const DetectBodyData *body;
   const PetscReal      *x;
   PetscReal             shift[3]; /* to A's origin */
+  DetectFacetNow       *now;
+  PetscInt              update;
 } DetectSide;
 
 typedef struct {
@@ -77,19 +117,29 @@ typedef struct {
 
 struct _p_Detector {
   MPI_Comm        comm;
+  PetscMPIInt     rank, size, tag;
+  MPI_Op          op;         /* of summaries, on more than one rank */
+  MPI_Datatype    type;
   ContactPoints   points;
+  PetscBool     (*filter)(void *, PetscInt, PetscInt);
+  void           *filter_ctx;
+  PetscBool       pass;       /* over overlaps that are too deep */
   PetscBool       first;      /* no update yet: any overlap is initial */
-  PetscInt        npart, mpart, nbody, mbody;
+  PetscInt        npart, mpart, nown, nbody, mbody; /* own bodies come first, then ghosts, both by id */
   DetectPart     *part;
   DetectBodyData *body;
-  PetscInt        nnode, mnode, ntree, mtree;
-  PetscReal      *x, *v, *xref, *treebox;
+  DetectPlacement *place, *ref; /* now (of bodies that have one), and when lists were made (of own ones) */
+  PetscInt        nnode, mnode, ntree, mtree, mgnode, mgtree;
+  PetscReal      *x, *v, *xref, *treebox, *gx, *gtreebox;
+  PetscInt        nfacet, mfacet, mgfacet;
+  DetectFacetNow *now, *gnow;
+  PetscInt        morder_body, *byid, *place_of; /* bodies by id, and where in that order each is */
   /* tree over bodies in preorder, like that of Surface */
   PetscInt        nbtree, mbtree, *border;
   SurfaceTreeNode *btree;
   PetscReal      *btreebox;
   /* pairs and candidates, now and before */
-  PetscInt         npair, mpair, nold, mold, ncand, mcand, noldcand, moldcand;
+  PetscInt         npair, mpair, nold, mold, ncand, mcand, moldcand;
   DetectPair      *pair, *old;
   DetectCandidate *cand, *oldcand;
   PetscInt         nfound, mfound, *found;
@@ -98,8 +148,17 @@ struct _p_Detector {
   DetectHit  *hit;
   PetscInt    ncontact, mcontact;
   Contact    *contact;
+  PetscInt    nforce, mforce;
+  ContactKey *force; /* ascending: contacts that carried force */
   PetscBool   fresh; /* every list is to be made anew */
-  DetectReport report;
+  /* bodies that go to and come from other ranks, until the next rebuild: of neighbour k, bodies ptr[k] .. ptr[k + 1] - 1 */
+  DetectRecord *record;  /* of ghosts, while lists are made */
+  PetscInt     nsend, nrecv, *sendptr, *sendbody, *recvptr, *recvbody;
+  PetscReal   *sendbuf, *recvbuf;
+  MPI_Request *request; /* nrecv + nsend persistent ones */
+  PetscInt      nrefresh;
+  DetectSummary summary;
+  DetectReport  report;
 };
 
 /* Grows an array to hold n, by half more than asked, so that a run soon allocates no more. */
@@ -111,8 +170,22 @@ struct _p_Detector {
     } \
   } while (0)
 
+/* detect.c */
+PETSC_INTERN PetscErrorCode DetectPartSetUp_Private(DetectPart *part, Surface surface);
+PETSC_INTERN void           DetectPlace_Private(Detector d, PetscInt body);  /* nodes of a placement */
+PETSC_INTERN void           DetectMotion_Private(Detector d, PetscInt body); /* box, twist and speed of a placement */
+/* detect_ranks.c: the summary of all ranks; lowest number of all; bodies of other ranks near own ones come after own ones; those that are
+   used stay, with their parts; what moves of them, at every update */
+PETSC_INTERN PetscErrorCode DetectorRanksCreate_Private(Detector d);
+PETSC_INTERN PetscErrorCode DetectorRanksDestroy_Private(Detector d);
+PETSC_INTERN PetscErrorCode DetectorRanksReduce_Private(Detector d);
+PETSC_INTERN PetscErrorCode DetectorRanksFind_Private(Detector d);
+PETSC_INTERN PetscErrorCode DetectorRanksSubscribe_Private(Detector d);
+PETSC_INTERN PetscErrorCode DetectorRanksExchange_Private(Detector d);
 /* detect_lists.c; before: marks bodies whose lists no longer hold what may touch */
 PETSC_INTERN PetscReal      DetectUsed_Private(const DetectBodyData *b, const DetectPart *part, PetscReal h);
+/* Tree over the first n bodies */
+PETSC_INTERN PetscErrorCode DetectorTree_Private(Detector d, PetscInt n);
 PETSC_INTERN PetscErrorCode DetectorRebuild_Private(Detector d, PetscReal h);
 /* detect_predicates.c */
 PETSC_INTERN PetscErrorCode DetectorTest_Private(Detector d, const DetectWork *w, PetscInt n, const DetectCandidate c[]);
@@ -120,6 +193,8 @@ PETSC_INTERN PetscBool      DetectStays_Private(const DetectWork *w, const Detec
 /* detect_filters.c */
 PETSC_INTERN PetscErrorCode DetectorFilter_Private(Detector d, const DetectWork *w);
 PETSC_INTERN void           DetectSort_Private(PetscInt n, PetscInt list[], int (*before)(const DetectHit *, const DetectHit *), const DetectHit hit[]);
+/* detect_overlap.c: is a point of one body deeper in the other than any contact of it could be? `at` in the frame of A's origin */
+PETSC_INTERN PetscBool DetectHidden_Private(Detector d, const DetectWork *w, PetscReal at[3]);
 /* detect_rows.c */
 PETSC_INTERN PetscErrorCode DetectorGroup_Private(Detector d, const DetectWork *w);
 PETSC_INTERN PetscErrorCode DetectorRow_Private(const DetectWork *w, const DetectHit *hit, Contact *c);
@@ -130,6 +205,26 @@ PETSC_INTERN PetscErrorCode DetectorRow_Private(const DetectWork *w, const Detec
 static inline PetscReal DetectDepth_Private(PetscReal t, PetscReal u, PetscReal deep, PetscReal ell)
 {
   return PetscMin(0.5 * PetscMin(t, u), deep < PETSC_INFINITY ? deep : 2 * ell);
+}
+
+static inline PetscReal *DetectNodes_Private(Detector d, const DetectBodyData *b)
+{
+  return (b->ghost ? d->gx : d->x) + 3 * b->first;
+}
+
+static inline DetectFacetNow *DetectNow_Private(Detector d, const DetectBodyData *b)
+{
+  return (b->ghost ? d->gnow : d->now) + b->facet;
+}
+
+static inline PetscReal *DetectBoxes_Private(Detector d, const DetectBodyData *b)
+{
+  return (b->ghost ? d->gtreebox : d->treebox) + 6 * b->tree;
+}
+
+static inline PetscBool DetectApart_Private(const PetscReal a[6], const PetscReal b[6])
+{
+  return (PetscBool)(a[0] > b[3] || a[1] > b[4] || a[2] > b[5] || b[0] > a[3] || b[1] > a[4] || b[2] > a[5]);
 }
 
 static inline void DetectNode_Private(const DetectSide *s, PetscInt v, PetscReal x[3])
@@ -151,14 +246,31 @@ static inline PetscReal DetectNormalize_Private(PetscReal a[3])
   return l;
 }
 
-/* Mean unit normal of a facet now */
+/* Mean unit normal of a facet now, and its warp. A neighbour asks for the same again and again, and most facets are far from all. */
+static inline const DetectFacetNow *DetectFacet_Private(const DetectSide *s, PetscInt f)
+{
+  DetectFacetNow *now = &s->now[f];
+
+  if (now->update != s->update) {
+    const SurfaceFacet *facet = &s->part->surface->facet[f];
+    const PetscReal    *y[4] = {s->x + 3 * facet->node[0], s->x + 3 * facet->node[1], s->x + 3 * facet->node[2], s->x + 3 * facet->node[3]};
+    PetscReal           p[3], q[3], warp = 0;
+
+    DetectSubtract_Private(y[2], y[0], p);
+    DetectSubtract_Private(y[3], y[1], q);
+    Vec3Cross(p, q, now->n);
+    (void)DetectNormalize_Private(now->n);
+    for (PetscInt k = 0; k < 3 && facet->nnode == 4; k++) warp += now->n[k] * ((y[0][k] - y[1][k]) + (y[2][k] - y[3][k]));
+    warp        = PetscAbsReal(0.25 * warp);
+    now->warp   = warp < 1e-9 * facet->ell ? 0 : warp;
+    now->update = s->update;
+  }
+  return now;
+}
+
 static inline void DetectNormal_Private(const DetectSide *s, PetscInt f, PetscReal n[3])
 {
-  const PetscInt *v = s->part->surface->facet[f].node;
-  PetscReal       p[3], q[3];
+  const DetectFacetNow *now = DetectFacet_Private(s, f);
 
-  DetectSubtract_Private(s->x + 3 * v[2], s->x + 3 * v[0], p);
-  DetectSubtract_Private(s->x + 3 * v[3], s->x + 3 * v[1], q);
-  Vec3Cross(p, q, n);
-  (void)DetectNormalize_Private(n);
+  for (PetscInt d = 0; d < 3; d++) n[d] = now->n[d];
 }

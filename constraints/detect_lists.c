@@ -72,12 +72,50 @@ static void BodyTree_Private(Detector d, PetscInt first, PetscInt count)
   BodyTree_Private(d, first + count / 2, count - count / 2);
 }
 
-static inline PetscBool Apart_Private(const PetscReal a[6], const PetscReal b[6])
+PetscErrorCode DetectorTree_Private(Detector d, PetscInt n)
 {
-  return (PetscBool)(a[0] > b[3] || a[1] > b[4] || a[2] > b[5] || b[0] > a[3] || b[1] > a[4] || b[2] > a[5]);
+  PetscFunctionBeginUser;
+  if (2 * n > d->mbtree) {
+    d->mbtree = 3 * n;
+    PetscCall(PetscRealloc((size_t)d->mbtree * sizeof(*d->btree), &d->btree));
+    PetscCall(PetscRealloc((size_t)d->mbtree * 6 * sizeof(*d->btreebox), &d->btreebox));
+    PetscCall(PetscRealloc((size_t)d->mbtree * sizeof(*d->border), &d->border));
+  }
+  for (PetscInt i = 0; i < n; i++) d->border[i] = i;
+  d->nbtree = 0;
+  if (n) BodyTree_Private(d, 0, n);
+  PetscFunctionReturn(0);
 }
 
-/* Bodies after a whose fat boxes meet that of a, ascending, in found */
+/* Bodies by id: own ones and ghosts are each so already */
+static PetscErrorCode Order_Private(Detector d)
+{
+  PetscInt own = 0, ghost = d->nown;
+
+  PetscFunctionBeginUser;
+  if (d->nbody > d->morder_body) {
+    d->morder_body = d->nbody + d->nbody / 2;
+    PetscCall(PetscRealloc((size_t)d->morder_body * sizeof(*d->byid), &d->byid));
+    PetscCall(PetscRealloc((size_t)d->morder_body * sizeof(*d->place_of), &d->place_of));
+  }
+  for (PetscInt i = 0; i < d->nbody; i++) {
+    const PetscBool mine = (PetscBool)(ghost == d->nbody || (own < d->nown && d->body[own].id < d->body[ghost].id));
+
+    d->byid[i]              = mine ? own++ : ghost++;
+    d->place_of[d->byid[i]] = i;
+  }
+  PetscFunctionReturn(0);
+}
+
+/* Does this rank look after a and b, of which a has the lower id? */
+static PetscBool Mine_Private(Detector d, const DetectBodyData *a, const DetectBodyData *b)
+{
+  if (a->kind == DETECT_OBSTACLE && b->kind == DETECT_OBSTACLE) return PETSC_FALSE;
+  if ((a->ghost && b->ghost) || ((a->id ^ b->id) & 1 ? b : a)->rank != d->rank) return PETSC_FALSE;
+  return d->filter ? d->filter(d->filter_ctx, a->id, b->id) : PETSC_TRUE;
+}
+
+/* Bodies after a in the order of ids whose fat boxes meet that of a, ascending: their places in that order, in found */
 static PetscErrorCode Query_Private(Detector d, PetscInt a)
 {
   PetscInt stack[STACK], top = 0;
@@ -89,7 +127,7 @@ static PetscErrorCode Query_Private(Detector d, PetscInt a)
     const PetscInt         i = stack[--top];
     const SurfaceTreeNode *t = &d->btree[i];
 
-    if (Apart_Private(d->body[a].fat, d->btreebox + 6 * i)) continue;
+    if (DetectApart_Private(d->body[a].fat, d->btreebox + 6 * i)) continue;
     if (t->right) {
       stack[top++] = t->right;
       stack[top++] = i + 1;
@@ -98,9 +136,9 @@ static PetscErrorCode Query_Private(Detector d, PetscInt a)
     for (PetscInt k = t->first; k < t->first + t->count; k++) {
       const PetscInt b = d->border[k];
 
-      if (b <= a || (d->body[a].kind == DETECT_OBSTACLE && d->body[b].kind == DETECT_OBSTACLE) || Apart_Private(d->body[a].fat, d->body[b].fat)) continue;
+      if (d->place_of[b] <= d->place_of[a] || DetectApart_Private(d->body[a].fat, d->body[b].fat) || !Mine_Private(d, &d->body[a], &d->body[b])) continue;
       DetectGrow_Private(d->nfound + 1, d->mfound, d->found);
-      d->found[d->nfound++] = b;
+      d->found[d->nfound++] = d->place_of[b];
     }
   }
   PetscCall(PetscSortInt(d->nfound, d->found));
@@ -173,7 +211,7 @@ static PetscBool NoCone_Private(const Half *A, const SurfaceEdge *a, const Petsc
   return PETSC_TRUE;
 }
 
-static void FacetBox_Private(const Half *s, const SurfaceFacet *f, PetscReal grow, PetscReal box[6])
+static void FacetBox_Private(const Half *s, const SurfaceFacet *f, PetscReal box[6])
 {
   for (PetscInt c = 0; c < 3; c++) {
     PetscReal low = s->x[3 * f->node[0] + c], high = low;
@@ -182,8 +220,8 @@ static void FacetBox_Private(const Half *s, const SurfaceFacet *f, PetscReal gro
       low  = PetscMin(low, s->x[3 * f->node[k] + c]);
       high = PetscMax(high, s->x[3 * f->node[k] + c]);
     }
-    box[c]     = low + s->shift[c] - grow;
-    box[3 + c] = high + s->shift[c] + grow;
+    box[c]     = low + s->shift[c];
+    box[3 + c] = high + s->shift[c];
   }
 }
 
@@ -202,16 +240,10 @@ static PetscErrorCode Add_Private(Detector d, PetscInt kind, PetscInt i, PetscIn
 static PetscErrorCode NodesNear_Private(Detector d, const Half *s, PetscInt p, const Half *o, PetscInt q, const PetscReal box[6], PetscReal r, PetscReal listed, PetscInt kind)
 {
   const SurfaceFacet *f = &s->part->surface->facet[p], *g = &o->part->surface->facet[q];
-  PetscReal           n[3], u[3], v[3], warp, turns;
+  PetscReal           n[3] = {0, 0, 0}, u[3], v[3], warp = -1, turns = 0;
 
   PetscFunctionBeginUser;
   if (!f->owned_nodes) PetscFunctionReturn(0);
-  DetectSubtract_Private(o->x + 3 * g->node[2], o->x + 3 * g->node[0], u);
-  DetectSubtract_Private(o->x + 3 * g->node[3], o->x + 3 * g->node[1], v);
-  Vec3Cross(u, v, n);
-  turns = Turns_Private(u, v, DetectNormalize_Private(n), o->reach, o->reach);
-  for (PetscInt c = 0; c < 3; c++) u[c] = g->nnode == 4 ? o->x[3 * g->node[0] + c] - o->x[3 * g->node[1] + c] + o->x[3 * g->node[2] + c] - o->x[3 * g->node[3] + c] : 0;
-  warp = PetscAbsReal(Vec3Dot(u, n));
   for (PetscInt k = 0; k < f->nnode; k++) {
     const PetscInt  w = f->node[k];
     const PetscReal rf = r + 2 * DetectDepth_Private(g->tau, s->part->tau[w], listed, g->ell);
@@ -224,7 +256,16 @@ static PetscErrorCode NodesNear_Private(Detector d, const Half *s, PetscInt p, c
       y[c] = x[c] - (o->x[3 * g->node[0] + c] + o->shift[c]);
       if (x[c] < box[c] - rf || x[c] > box[3 + c] + rf) near = PETSC_FALSE;
     }
-    if (!near || PetscAbsReal(Vec3Dot(y, n)) > rf + warp || Behind_Private(s, w, n, turns, r)) continue;
+    if (!near) continue;
+    if (warp < 0) { /* few get here */
+      DetectSubtract_Private(o->x + 3 * g->node[2], o->x + 3 * g->node[0], u);
+      DetectSubtract_Private(o->x + 3 * g->node[3], o->x + 3 * g->node[1], v);
+      Vec3Cross(u, v, n);
+      turns = Turns_Private(u, v, DetectNormalize_Private(n), o->reach, o->reach);
+      for (PetscInt c = 0; c < 3; c++) u[c] = g->nnode == 4 ? o->x[3 * g->node[0] + c] - o->x[3 * g->node[1] + c] + o->x[3 * g->node[2] + c] - o->x[3 * g->node[3] + c] : 0;
+      warp = PetscAbsReal(Vec3Dot(u, n));
+    }
+    if (PetscAbsReal(Vec3Dot(y, n)) > rf + warp || Behind_Private(s, w, n, turns, r)) continue;
     PetscCall(Add_Private(d, kind, kind == CONTACT_NODE_FACET ? w : q, kind == CONTACT_NODE_FACET ? q : w));
   }
   PetscFunctionReturn(0);
@@ -239,7 +280,7 @@ static PetscErrorCode EdgesNear_Private(Detector d, const Half *A, PetscInt p, c
   for (PetscInt i = 0; i < f->nnode; i++) {
     const SurfaceEdge *a = &A->part->surface->edge[f->edge[i]];
     const PetscReal   *x = A->x + 3 * a->node[0], *y = A->x + 3 * a->node[1];
-    const PetscReal    ta = PetscMin(A->part->surface->facet[a->facet[0]].tau, A->part->surface->facet[a->facet[1]].tau);
+    const PetscReal    ta = A->part->edge_tau[f->edge[i]];
 
     if (!(f->owned_edges >> i & 1)) continue;
     for (PetscInt j = 0; j < g->nnode; j++) {
@@ -249,7 +290,7 @@ static PetscErrorCode EdgesNear_Private(Detector d, const Half *A, PetscInt p, c
       PetscBool          near = PETSC_TRUE;
 
       if (!(g->owned_edges >> j & 1)) continue;
-      rf = r + 2 * DetectDepth_Private(ta, PetscMin(B->part->surface->facet[b->facet[0]].tau, B->part->surface->facet[b->facet[1]].tau), listed, PetscMin(f->ell, g->ell));
+      rf = r + 2 * DetectDepth_Private(ta, B->part->edge_tau[g->edge[j]], listed, PetscMin(f->ell, g->ell));
       for (PetscInt k = 0; k < 3; k++) {
         const PetscReal s = B->shift[k] - A->shift[k];
 
@@ -285,11 +326,13 @@ static PetscErrorCode PairList_Private(Detector d, DetectPair *pair)
 {
   const DetectBodyData *a = &d->body[pair->body[0]], *b = &d->body[pair->body[1]];
   const DetectPart     *pa = &d->part[a->part], *pb = &d->part[b->part];
-  const PetscReal       r = a->reach + b->reach;
+  /* lists count from when a body was refreshed, but are made of where it is now */
+  const PetscReal       ra = a->reach + a->moved, rb = b->reach + b->moved, r = ra + rb;
   const PetscReal       rmax = r + 2 * DetectDepth_Private(pa->max_tau, pb->max_tau, pair->listed, PetscMax(pa->max_ell, pb->max_ell));
-  const Half            A = {pa, d->x + 3 * a->first, d->treebox + 6 * a->tree, a->reach, {0, 0, 0}};
-  Half                  B = {pb, d->x + 3 * b->first, d->treebox + 6 * b->tree, b->reach, {0, 0, 0}};
+  const Half            A = {pa, DetectNodes_Private(d, a), DetectBoxes_Private(d, a), ra, {0, 0, 0}};
+  Half                  B = {pb, DetectNodes_Private(d, b), DetectBoxes_Private(d, b), rb, {0, 0, 0}};
   PetscInt              stack[STACK][2], top = 1;
+  PetscReal             gbox[2][6]; /* of a leaf's facets */
 
   PetscFunctionBeginUser;
   for (PetscInt c = 0; c < 3; c++) B.shift[c] = b->origin[c] - a->origin[c];
@@ -314,19 +357,18 @@ static PetscErrorCode PairList_Private(Detector d, DetectPair *pair)
       stack[top][0] = i, stack[top++][1] = j + 1;
       continue;
     }
+    for (PetscInt l = 0; l < t->count; l++) FacetBox_Private(&B, &pb->surface->facet[pb->surface->tree_facet[t->first + l]], gbox[l]);
     for (PetscInt k = s->first; k < s->first + s->count; k++) {
       const PetscInt f = pa->surface->tree_facet[k];
       PetscReal      fbox[6], grown[6];
 
-      FacetBox_Private(&A, &pa->surface->facet[f], 0, fbox);
+      FacetBox_Private(&A, &pa->surface->facet[f], fbox);
       for (PetscInt c = 0; c < 3; c++) grown[c] = fbox[c] - rmax, grown[3 + c] = fbox[3 + c] + rmax;
-      for (PetscInt l = t->first; l < t->first + t->count; l++) {
-        const PetscInt g = pb->surface->tree_facet[l];
-        PetscReal      gbox[6];
+      for (PetscInt l = 0; l < t->count; l++) {
+        const PetscInt g = pb->surface->tree_facet[t->first + l];
 
-        FacetBox_Private(&B, &pb->surface->facet[g], 0, gbox);
-        if (Apart_Private(grown, gbox)) continue;
-        PetscCall(NodesNear_Private(d, &A, f, &B, g, gbox, r, pair->listed, CONTACT_NODE_FACET));
+        if (DetectApart_Private(grown, gbox[l])) continue;
+        PetscCall(NodesNear_Private(d, &A, f, &B, g, gbox[l], r, pair->listed, CONTACT_NODE_FACET));
         PetscCall(NodesNear_Private(d, &B, g, &A, f, fbox, r, pair->listed, CONTACT_FACET_NODE));
         PetscCall(EdgesNear_Private(d, &A, f, &B, g, r, pair->listed));
       }
@@ -343,73 +385,100 @@ static PetscErrorCode PairList_Private(Detector d, DetectPair *pair)
     (b)        = swap_; \
   } while (0)
 
-/* Bodies are marked stale. The others keep the lists of pairs among themselves. */
-PetscErrorCode DetectorRebuild_Private(Detector d, PetscReal h)
+/* Lists of a body begin here. */
+static PetscErrorCode Refresh_Private(Detector d, PetscInt i, PetscReal h)
+{
+  DetectBodyData   *b    = &d->body[i];
+  const DetectPart *part = &d->part[b->part];
+
+  PetscFunctionBeginUser;
+  d->nrefresh++;
+  PetscCall(PetscArraycpy(d->xref + 3 * b->first, d->x + 3 * b->first, 3 * part->surface->nnode));
+  PetscCall(SurfaceTreeRefit(part->surface, d->x + 3 * b->first, d->treebox + 6 * b->tree));
+  d->ref[i] = d->place[i];
+  b->sent   = b->placed;
+  b->moved  = 0;
+  b->skin   = PetscMax(20 * h * b->speed, 1e-3 * part->surface->size);
+  b->reach  = b->skin + DetectUsed_Private(b, part, h);
+  for (PetscInt c = 0; c < 3; c++) {
+    b->fat[c]     = b->origin[c] + (b->low[c] - b->reach);
+    b->fat[3 + c] = b->origin[c] + (b->high[c] + b->reach);
+  }
+  PetscFunctionReturn(0);
+}
+
+/* Pairs whose fat boxes meet, by id, with what is known of them */
+static PetscErrorCode Pairs_Private(Detector d)
 {
   PetscInt at = 0;
 
   PetscFunctionBeginUser;
-  for (PetscInt i = 0; i < d->nbody; i++) {
-    DetectBodyData   *b    = &d->body[i];
-    const DetectPart *part = &d->part[b->part];
-
-    /* whoever used half of its skin joins in, so that this is done less often */
-    if (DetectUsed_Private(b, part, h) > b->reach - 0.5 * b->skin) b->stale = PETSC_TRUE;
-    if (!b->stale) continue;
-    d->report.nrefresh++;
-    PetscCall(PetscArraycpy(d->xref + 3 * b->first, d->x + 3 * b->first, 3 * part->surface->nnode));
-    PetscCall(SurfaceTreeRefit(part->surface, d->x + 3 * b->first, d->treebox + 6 * b->tree));
-    b->moved = 0;
-    b->skin  = PetscMax(20 * h * b->speed, 1e-3 * part->surface->size);
-    b->reach = b->skin + DetectUsed_Private(b, part, h);
-    for (PetscInt c = 0; c < 3; c++) {
-      b->fat[c]     = b->origin[c] + (b->low[c] - b->reach);
-      b->fat[3 + c] = b->origin[c] + (b->high[c] + b->reach);
-    }
-  }
-  d->report.nrebuild++;
-  if (2 * d->nbody > d->mbtree) {
-    d->mbtree = 2 * d->nbody;
-    PetscCall(PetscRealloc((size_t)d->mbtree * sizeof(*d->btree), &d->btree));
-    PetscCall(PetscRealloc((size_t)d->mbtree * 6 * sizeof(*d->btreebox), &d->btreebox));
-    PetscCall(PetscRealloc((size_t)d->nbody * sizeof(*d->border), &d->border));
-    for (PetscInt i = 0; i < d->nbody; i++) d->border[i] = i;
-  }
-  d->nbtree = 0;
-  BodyTree_Private(d, 0, d->nbody);
   Swap_Private(DetectPair *, d->pair, d->old);
   Swap_Private(DetectCandidate *, d->cand, d->oldcand);
   Swap_Private(PetscInt, d->mpair, d->mold);
   Swap_Private(PetscInt, d->mcand, d->moldcand);
   d->nold  = d->npair;
   d->npair = d->ncand = 0;
-  for (PetscInt a = 0; a < d->nbody; a++) {
-    PetscCall(Query_Private(d, a));
+  for (PetscInt i = 0; i < d->nbody; i++) {
+    const DetectBodyData *a = &d->body[d->byid[i]];
+
+    PetscCall(Query_Private(d, d->byid[i]));
     for (PetscInt k = 0; k < d->nfound; k++) {
-      const PetscInt b = d->found[k];
-      DetectPair    *pair;
-      PetscBool      known;
+      const DetectBodyData *b = &d->body[d->byid[d->found[k]]];
+      DetectPair           *pair;
+      PetscBool             known;
 
       DetectGrow_Private(d->npair + 1, d->mpair, d->pair);
       pair          = &d->pair[d->npair++];
-      pair->body[0] = a;
-      pair->body[1] = b;
-      while (at < d->nold && (d->old[at].body[0] < a || (d->old[at].body[0] == a && d->old[at].body[1] < b))) at++;
-      known      = (PetscBool)(at < d->nold && d->old[at].body[0] == a && d->old[at].body[1] == b);
+      pair->body[0] = d->byid[i];
+      pair->body[1] = d->byid[d->found[k]];
+      pair->id[0]   = a->id;
+      pair->id[1]   = b->id;
+      while (at < d->nold && (d->old[at].id[0] < a->id || (d->old[at].id[0] == a->id && d->old[at].id[1] < b->id))) at++;
+      known      = (PetscBool)(at < d->nold && d->old[at].id[0] == a->id && d->old[at].id[1] == b->id);
       pair->deep = d->first ? PETSC_INFINITY : (known ? d->old[at].deep : 0);
-      if (known && !d->body[a].stale && !d->body[b].stale) {
-        DetectGrow_Private(d->ncand + d->old[at].n, d->mcand, d->cand);
-        PetscCall(PetscArraycpy(d->cand + d->ncand, d->oldcand + d->old[at].first, d->old[at].n));
-        pair->first  = d->ncand;
-        pair->n      = d->old[at].n;
-        pair->listed = d->old[at].listed;
-        d->ncand += pair->n;
-      } else {
-        pair->listed = 2 * pair->deep + 0.1 * (d->body[a].skin + d->body[b].skin);
-        PetscCall(PairList_Private(d, pair));
-      }
+      /* its list still holds, and is there: taken over below */
+      pair->first  = known && !d->fresh && !a->stale && !b->stale && d->old[at].deep <= d->old[at].listed ? d->old[at].first : -1;
+      pair->n      = pair->first < 0 ? 0 : d->old[at].n;
+      pair->listed = pair->first < 0 ? 2 * pair->deep + 0.1 * (a->skin + b->skin) : d->old[at].listed;
     }
   }
-  for (PetscInt i = 0; i < d->nbody; i++) d->body[i].stale = PETSC_FALSE;
+  PetscFunctionReturn(0);
+}
+
+/* Bodies are marked stale. The others keep the lists of pairs among themselves. */
+PetscErrorCode DetectorRebuild_Private(Detector d, PetscReal h)
+{
+  PetscFunctionBeginUser;
+  d->report.nrebuild++;
+  d->nbody = d->nown;
+  for (PetscInt i = 0; i < d->nown; i++) {
+    DetectBodyData *b = &d->body[i];
+
+    /* whoever used half of its skin joins in, so that this is done less often */
+    if (DetectUsed_Private(b, &d->part[b->part], h) > b->reach - 0.5 * b->skin) b->stale = PETSC_TRUE;
+    if (b->stale) PetscCall(Refresh_Private(d, i, h));
+  }
+  if (d->size > 1) PetscCall(DetectorRanksFind_Private(d));
+  PetscCall(DetectorTree_Private(d, d->nbody));
+  PetscCall(Order_Private(d));
+  PetscCall(Pairs_Private(d));
+  if (d->size > 1) {
+    PetscCall(DetectorRanksSubscribe_Private(d));
+    PetscCall(DetectorRanksExchange_Private(d));
+    for (PetscInt i = d->nown; i < d->nbody; i++) PetscCall(SurfaceTreeRefit(d->part[d->body[i].part].surface, DetectNodes_Private(d, &d->body[i]), DetectBoxes_Private(d, &d->body[i])));
+  }
+  for (PetscInt i = 0; i < d->npair; i++) {
+    DetectPair    *pair = &d->pair[i];
+    const PetscInt from = pair->first;
+
+    if (from < 0) PetscCall(PairList_Private(d, pair));
+    else {
+      DetectGrow_Private(d->ncand + pair->n, d->mcand, d->cand);
+      PetscCall(PetscArraycpy(d->cand + d->ncand, d->oldcand + from, pair->n));
+      pair->first = d->ncand;
+      d->ncand += pair->n;
+    }
+  }
   PetscFunctionReturn(0);
 }

@@ -50,32 +50,21 @@ static PetscReal Foot_Private(PetscInt nnode, PetscReal y[4][3], const PetscReal
   return Vec3Dot(r, n);
 }
 
-/* Component of the bilinear term along the mean normal; 0 for what is plane to round-off */
-static PetscReal Warp_Private(PetscInt nnode, PetscReal y[4][3], const PetscReal n[3], PetscReal ell)
-{
-  PetscReal c = 0;
-
-  if (nnode == 3) return 0;
-  for (PetscInt k = 0; k < 3; k++) c += n[k] * (y[0][k] - y[1][k] + y[2][k] - y[3][k]);
-  c = PetscAbsReal(0.25 * c);
-  return c < 1e-9 * ell ? 0 : c;
-}
-
-static void Corners_Private(const DetectSide *s, PetscInt f, PetscReal y[4][3], PetscReal n[3])
+static void Corners_Private(const DetectSide *s, PetscInt f, PetscReal y[4][3])
 {
   for (PetscInt k = 0; k < 4; k++) DetectNode_Private(s, s->part->surface->facet[f].node[k], y[k]);
-  DetectNormal_Private(s, f, n);
 }
 
-/* How far q is inside edge k of a facet with normal n */
-static PetscReal Inside_Private(PetscInt nnode, PetscReal y[4][3], PetscInt k, const PetscReal n[3], const PetscReal q[3])
+/* How far q is inside edge k of a facet with normal n, in units of the edge's length, the square of which is ee */
+static inline PetscReal Inside_Private(PetscInt nnode, PetscReal y[4][3], PetscInt k, const PetscReal n[3], const PetscReal q[3], PetscReal *ee)
 {
   PetscReal e[3], r[3], c[3];
 
-  DetectSubtract_Private(y[(k + 1) % nnode], y[k], e);
+  DetectSubtract_Private(y[k + 1 < nnode ? k + 1 : 0], y[k], e);
   DetectSubtract_Private(q, y[k], r);
   Vec3Cross(e, r, c);
-  return Vec3Dot(c, n) / Vec3Norm(e);
+  *ee = Vec3Dot(e, e);
+  return Vec3Dot(c, n);
 }
 
 /* Facet around node v that faces direction n most; of equal ones that of the lowest patch, so that all nodes of an edge agree */
@@ -86,11 +75,9 @@ static PetscInt Facing_Private(const DetectSide *s, PetscInt v, const PetscReal 
   PetscReal most    = 0;
 
   for (PetscInt k = surface->ring_facet_ptr[v]; k < surface->ring_facet_ptr[v + 1]; k++) {
-    const PetscInt f = surface->ring_facet[k];
-    PetscReal      m[3], c;
+    const PetscInt  f = surface->ring_facet[k];
+    const PetscReal c = Vec3Dot(DetectFacet_Private(s, f)->n, n);
 
-    DetectNormal_Private(s, f, m);
-    c = Vec3Dot(m, n);
     if (best < 0 || c > most + 1e-6 || (c > most - 1e-6 && surface->facet[f].patch < surface->facet[best].patch)) best = f, most = c;
   }
   return best;
@@ -103,21 +90,21 @@ static PetscBool NodeFacet_Private(const DetectWork *w, PetscInt a, PetscInt v, 
   const SurfaceFacet *facet = &side->part->surface->facet[f];
   Surface             s     = node->part->surface;
   const PetscReal     ell = facet->ell, m = 2 * w->hv + DETECT_MARGIN * ell, eps = DETECT_EPS * ell, depth = DetectDepth_Private(facet->tau, node->part->tau[v], 4 * w->hv + w->deep + eps, ell);
-  PetscReal           y[4][3], p[3], q[3], n[3], mean[3], d, warp, inside = PETSC_INFINITY;
+  const DetectFacetNow *now = DetectFacet_Private(side, f);
+  const PetscReal       warp = now->warp;
+  PetscReal             y[4][3], p[3], q[3], n[3], in[4], ee[4], d, inside = PETSC_INFINITY;
 
-  Corners_Private(side, f, y, mean);
   DetectNode_Private(node, v, p);
-  warp = Warp_Private(facet->nnode, y, mean, ell);
+  DetectNode_Private(side, facet->node[0], y[0]);
   DetectSubtract_Private(p, y[0], q);
-  d = Vec3Dot(q, mean);
+  d = Vec3Dot(q, now->n);
   if (d > m + 4 * warp || d < -depth - 4 * warp) return PETSC_FALSE;
-  d = Foot_Private(facet->nnode, y, mean, p, warp, n, q);
+  Corners_Private(side, f, y);
+  d = Foot_Private(facet->nnode, y, now->n, p, warp, n, q);
   if (d > m || d < -depth) return PETSC_FALSE;
   for (PetscInt k = 0; k < facet->nnode; k++) {
-    const PetscReal in = Inside_Private(facet->nnode, y, k, n, q);
-
-    if (!(in >= -Slack_Private(&side->part->surface->edge[facet->edge[k]], ell, d, depth))) return PETSC_FALSE;
-    inside = PetscMin(inside, in);
+    in[k] = Inside_Private(facet->nnode, y, k, n, q, &ee[k]);
+    if (!(in[k] >= 0) && !(in[k] * in[k] <= PetscSqr(Slack_Private(&side->part->surface->edge[facet->edge[k]], ell, d, depth)) * ee[k])) return PETSC_FALSE;
   }
   /* no neighbour may be lower by more than 2 degrees and the margin: takes off far sides of plates, reentrant nodes, wrong walls */
   for (PetscInt k = s->ring_ptr[v]; k < s->ring_ptr[v + 1]; k++) {
@@ -127,6 +114,7 @@ static PetscBool NodeFacet_Private(const DetectWork *w, PetscInt a, PetscInt v, 
     c = Vec3Dot(r, n) + m;
     if (c < 0 && c < -DETECT_TILT * Vec3Norm(r)) return PETSC_FALSE;
   }
+  for (PetscInt k = 0; k < facet->nnode; k++) inside = PetscMin(inside, in[k] / PetscSqrtReal(ee[k]));
   hit->key.kind       = a ? CONTACT_FACET_NODE : CONTACT_NODE_FACET;
   hit->key.i          = v;
   hit->key.j          = facet->patch;
@@ -149,23 +137,16 @@ static PetscBool NodeFacet_Private(const DetectWork *w, PetscInt a, PetscInt v, 
   return PETSC_TRUE;
 }
 
-/* Normals of the facets at edge e, in t the directions from the edge into them; unit edge u */
-static void EdgeFrame_Private(const DetectSide *s, const SurfaceEdge *e, const PetscReal u[3], PetscReal n[2][3], PetscReal t[2][3])
-{
-  for (PetscInt h = 0; h < 2; h++) {
-    DetectNormal_Private(s, e->facet[h], n[h]);
-    Vec3Cross(n[h], u, t[h]);
-    if (h)
-      for (PetscInt k = 0; k < 3; k++) t[h][k] = -t[h][k];
-  }
-}
-
-/* Is n (sign -1: -n) in the normal cone of a convex edge, within 2 degrees and what the margin makes visible of the next facet? A point at some
+/* Is n (sign -1: -n) in the normal cone of a convex edge with unit direction u and facets with normals f, within 2 degrees and what the margin makes visible of the next facet? A point at some
    depth is not to be outside a facet for that: `most` bounds the tolerance. */
-static PetscBool InCone_Private(const DetectSide *s, const SurfaceEdge *e, PetscReal length, PetscReal sign, const PetscReal n[3], PetscReal t[2][3], PetscReal more, PetscReal m, PetscReal most)
+static PetscBool InCone_Private(const DetectSide *s, const SurfaceEdge *e, const PetscReal u[3], PetscReal length, PetscReal sign, const PetscReal n[3], const PetscReal *const f[2], PetscReal more, PetscReal m, PetscReal most)
 {
-  for (PetscInt h = 0; h < 2; h++)
-    if (sign * Vec3Dot(n, t[h]) > PetscMin(most, DETECT_TILT + more + m * length / s->part->surface->facet[e->facet[h]].area)) return PETSC_FALSE;
+  for (PetscInt h = 0; h < 2; h++, sign = -sign) {
+    PetscReal t[3]; /* into the first facet, out of the other */
+
+    Vec3Cross(f[h], u, t);
+    if (sign * Vec3Dot(n, t) > PetscMin(most, DETECT_TILT + more + m * length / s->part->surface->facet[e->facet[h]].area)) return PETSC_FALSE;
+  }
   return PETSC_TRUE;
 }
 
@@ -200,10 +181,10 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   const DetectSide  *A = &w->side[0], *B = &w->side[1];
   Surface            sa = A->part->surface, sb = B->part->surface;
   const SurfaceEdge *a = &sa->edge[ea], *b = &sb->edge[eb];
-  const SurfaceFacet *fa[2] = {&sa->facet[a->facet[0]], &sa->facet[a->facet[1]]}, *fb[2] = {&sb->facet[b->facet[0]], &sb->facet[b->facet[1]]};
-  const PetscReal    ell = PetscMin(PetscMin(fa[0]->ell, fa[1]->ell), PetscMin(fb[0]->ell, fb[1]->ell)), eps = DETECT_EPS * ell, m = 2 * w->hv + DETECT_MARGIN * ell;
-  const PetscReal    depth = DetectDepth_Private(PetscMin(fa[0]->tau, fa[1]->tau), PetscMin(fb[0]->tau, fb[1]->tau), 4 * w->hv + w->deep + eps, ell);
-  PetscReal          x[2][3], y[2][3], u[3], v[3], r[3], c[3], n[3], na[2][3], nb[2][3], ta[2][3], tb[2][3], s[2], lu, lv, cc, dist, sine, ca, cb, more = 0, gap, most;
+  const PetscReal    ell = PetscMin(A->part->edge_ell[ea], B->part->edge_ell[eb]), eps = DETECT_EPS * ell, m = 2 * w->hv + DETECT_MARGIN * ell;
+  const PetscReal    depth = DetectDepth_Private(A->part->edge_tau[ea], B->part->edge_tau[eb], 4 * w->hv + w->deep + eps, ell);
+  PetscReal          x[2][3], y[2][3], u[3], v[3], r[3], c[3], n[3], s[2], lu, lv, cc, dist, sine, ca, cb, more = 0, gap, most;
+  const PetscReal   *na[2], *nb[2];
   PetscBool          weak;
 
   for (PetscInt h = 0; h < 2; h++) {
@@ -214,23 +195,25 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   DetectSubtract_Private(y[1], y[0], v);
   DetectSubtract_Private(y[0], x[0], r);
   Vec3Cross(u, v, c);
-  lu = Vec3Norm(u), lv = Vec3Norm(v), cc = Vec3Norm(c);
+  dist = Vec3Dot(r, c); /* of the lines: no more than of the points, whatever the normal */
+  cc   = Vec3Dot(c, c);
+  if (dist * dist > cc * PetscSqr(PetscMax(m, depth))) return PETSC_FALSE;
+  lu = Vec3Norm(u), lv = Vec3Norm(v), cc = PetscSqrtReal(cc);
   sine = cc / (lu * lv);
   if (!(sine >= WEAK)) return PETSC_FALSE;
   weak = (PetscBool)(sine < CROSS);
-  dist = PetscAbsReal(Vec3Dot(r, c)); /* of the lines: no more than of the points, whatever the normal */
-  if (dist > cc * PetscMax(m, depth)) return PETSC_FALSE;
   if (sine >= 0.1) {
     Crossing_Private(r, u, v, c, c, s);
     if (!Between_Private(A, ea, s[0], lu, ell, 0) || !Between_Private(B, eb, s[1], lv, ell, 0)) return PETSC_FALSE;
   }
   for (PetscInt k = 0; k < 3; k++) u[k] /= lu, v[k] /= lv, n[k] = c[k] / cc, c[k] /= lu * lv;
-  EdgeFrame_Private(A, a, u, na, ta);
-  EdgeFrame_Private(B, b, v, nb, tb);
+  for (PetscInt h = 0; h < 2; h++) {
+    na[h] = DetectFacet_Private(A, a->facet[h])->n;
+    nb[h] = DetectFacet_Private(B, b->facet[h])->n;
+  }
   if (sine < 0.1) { /* the product says little about the normal; two faces that are almost parallel say more, of several the way out */
     PetscReal best = -PETSC_INFINITY, o[3], at[2];
 
-    Crossing_Private(r, u, v, c, n, s);
     for (PetscInt i = 0; i < 2; i++)
       for (PetscInt j = 0; j < 2; j++) {
         if (Vec3Dot(na[i], nb[j]) > -0.99452) continue; /* cos 6 degrees */
@@ -246,6 +229,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
         for (PetscInt k = 0; k < 3; k++) n[k] = o[k];
         s[0] = at[0], s[1] = at[1];
       }
+    if (more == 0) Crossing_Private(r, u, v, c, n, s);
     s[0] /= lu, s[1] /= lv;
     if (!Between_Private(A, ea, s[0], lu, ell, 0) || !Between_Private(B, eb, s[1], lv, ell, 0)) return PETSC_FALSE;
   }
@@ -266,8 +250,8 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   DetectSubtract_Private(hit->x[1], hit->x[0], r);
   gap = Vec3Dot(n, r);
   if (gap > m || gap < -depth) return PETSC_FALSE;
-  most = gap < 0 ? (OUTSIDE * eps + m) / -gap : PETSC_INFINITY;
-  if (!InCone_Private(A, a, lu, 1, n, ta, more, m, most) || !InCone_Private(B, b, lv, -1, n, tb, more, m, most)) return PETSC_FALSE;
+  most = gap < 0 ? OUTSIDE * eps / -gap : PETSC_INFINITY;
+  if (!InCone_Private(A, a, u, lu, 1, n, na, more, m, most) || !InCone_Private(B, b, v, lv, -1, n, nb, more, m, most)) return PETSC_FALSE;
   hit->key.kind   = CONTACT_EDGE_EDGE;
   hit->key.i      = Curve_Private(sa, ea);
   hit->key.j      = Curve_Private(sb, eb);
@@ -278,8 +262,8 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   /* patches as Facing_Private() would take them */
   ca = Vec3Dot(n, na[1]) - Vec3Dot(n, na[0]);
   cb = Vec3Dot(n, nb[0]) - Vec3Dot(n, nb[1]);
-  if (ca > 1e-6 || (ca > -1e-6 && fa[1]->patch < fa[0]->patch)) hit->facet[0] = a->facet[1];
-  if (cb > 1e-6 || (cb > -1e-6 && fb[1]->patch < fb[0]->patch)) hit->facet[1] = b->facet[1];
+  if (ca > 1e-6 || (ca > -1e-6 && sa->facet[a->facet[1]].patch < sa->facet[a->facet[0]].patch)) hit->facet[0] = a->facet[1];
+  if (cb > 1e-6 || (cb > -1e-6 && sb->facet[b->facet[1]].patch < sb->facet[b->facet[0]].patch)) hit->facet[1] = b->facet[1];
   hit->gap    = gap;
   hit->weak   = weak;
   hit->eps    = eps;
@@ -307,7 +291,7 @@ PetscErrorCode DetectorTest_Private(Detector d, const DetectWork *w, PetscInt n,
     hit->key.a = w->side[0].body->id;
     hit->key.b = w->side[1].body->id;
     hit->area  = 0;
-    hit->drop  = PETSC_FALSE;
+    hit->drop  = hit->force = PETSC_FALSE;
     for (PetscInt a = 0; a < 2; a++) hit->patch[a] = w->side[a].part->surface->facet[hit->facet[a]].patch;
     d->nhit++;
   }
@@ -341,7 +325,7 @@ PetscBool DetectStays_Private(const DetectWork *w, const DetectHit *hit, const P
     const DetectSide *side = &w->side[1 - a];
     Surface           s    = side->part->surface;
     PetscInt          f    = hit->feature[1 - a];
-    PetscReal         y[4][3], p[3], q[3], n[3], mean[3], d;
+    PetscReal         y[4][3], p[3], q[3], n[3], d;
 
     for (PetscInt k = 0; k < 3; k++) p[k] = hit->x[a][k] + (a ? move[k] : -move[k]);
     for (PetscInt step = 0; step < 64; step++) { /* walks over lines of the mesh */
@@ -349,11 +333,15 @@ PetscBool DetectStays_Private(const DetectWork *w, const DetectHit *hit, const P
       PetscInt            over  = -1;
       PetscReal           worst = -DETECT_FLAT * facet->ell;
 
-      Corners_Private(side, f, y, mean);
-      d = Foot_Private(facet->nnode, y, mean, p, Warp_Private(facet->nnode, y, mean, facet->ell), n, q);
+      const DetectFacetNow *now = DetectFacet_Private(side, f);
+
+      Corners_Private(side, f, y);
+      d = Foot_Private(facet->nnode, y, now->n, p, now->warp, n, q);
       for (PetscInt k = 0; k < facet->nnode; k++) {
         const SurfaceEdge *e  = &s->edge[facet->edge[k]];
-        const PetscReal    in = Inside_Private(facet->nnode, y, k, n, q);
+        PetscReal          ee, in = Inside_Private(facet->nnode, y, k, n, q, &ee);
+
+        in /= PetscSqrtReal(ee);
 
         if (e->kind == SURFACE_EDGE_FLAT && in < worst) worst = in, over = k;
         if (e->kind == SURFACE_EDGE_CONVEX && in < -DETECT_FLAT * facet->ell) return PETSC_FALSE;

@@ -204,7 +204,7 @@ static void Locate_Private(const DetectSide *s, PetscInt f, const PetscReal q[3]
 {
   Surface             surface = s->part->surface;
   const SurfaceFacet *facet   = &surface->facet[f];
-  PetscReal           y[4][3], t[2][3], u = 0, v = 0;
+  PetscReal           y[4][3], t[2][3], J[2][4], u = 0, v = 0;
   PetscInt            axis = 0;
 
   if (facet->nnode == 3) { /* the other half of the quadrilateral is the facet before or after */
@@ -219,26 +219,28 @@ static void Locate_Private(const DetectSide *s, PetscInt f, const PetscReal q[3]
   Vec3Cross(n, t[1], t[0]);
   (void)DetectNormalize_Private(t[0]);
   Vec3Cross(n, t[0], t[1]);
+  /* q - (c0 + u c1 + v c2 + u v c3) = 0 in the plane */
+  for (PetscInt k = 0; k < 2; k++) J[k][0] = J[k][1] = J[k][2] = J[k][3] = 0;
+  for (PetscInt k = 0; k < 3; k++) {
+    const PetscReal c[4] = {q[k] - 0.25 * (y[0][k] + y[1][k] + y[2][k] + y[3][k]), 0.25 * (-y[0][k] + y[1][k] + y[2][k] - y[3][k]), 0.25 * (-y[0][k] - y[1][k] + y[2][k] + y[3][k]), 0.25 * (y[0][k] - y[1][k] + y[2][k] - y[3][k])};
+
+    for (PetscInt l = 0; l < 4; l++) {
+      J[0][l] += c[l] * t[0][k];
+      J[1][l] += c[l] * t[1][k];
+    }
+  }
   for (PetscInt it = 0; it < 20; it++) {
-    PetscReal a[3], b[3], r[3], J[4], e[2], det, du, dv;
+    PetscReal a[2], b[2], e[2], det, du, dv;
 
-    for (PetscInt k = 0; k < 3; k++) {
-      const PetscReal c0 = 0.25 * (y[0][k] + y[1][k] + y[2][k] + y[3][k]), c1 = 0.25 * (-y[0][k] + y[1][k] + y[2][k] - y[3][k]);
-      const PetscReal c2 = 0.25 * (-y[0][k] - y[1][k] + y[2][k] + y[3][k]), c3 = 0.25 * (y[0][k] - y[1][k] + y[2][k] - y[3][k]);
-
-      a[k] = c1 + v * c3;
-      b[k] = c2 + u * c3;
-      r[k] = q[k] - (c0 + u * c1 + v * (c2 + u * c3));
-    }
     for (PetscInt k = 0; k < 2; k++) {
-      J[2 * k]     = Vec3Dot(a, t[k]);
-      J[2 * k + 1] = Vec3Dot(b, t[k]);
-      e[k]         = Vec3Dot(r, t[k]);
+      a[k] = J[k][1] + v * J[k][3];
+      b[k] = J[k][2] + u * J[k][3];
+      e[k] = J[k][0] - u * J[k][1] - v * b[k];
     }
-    det = J[0] * J[3] - J[1] * J[2];
+    det = a[0] * b[1] - b[0] * a[1];
     if (!(PetscAbsReal(det) > 0)) break;
-    du = (J[3] * e[0] - J[1] * e[1]) / det;
-    dv = (J[0] * e[1] - J[2] * e[0]) / det;
+    du = (b[1] * e[0] - b[0] * e[1]) / det;
+    dv = (a[0] * e[1] - a[1] * e[0]) / det;
     u  = PetscClipInterval(u + du, -3., 3.);
     v  = PetscClipInterval(v + dv, -3., 3.);
     if (PetscMax(PetscAbsReal(du), PetscAbsReal(dv)) < 1e-14) break;
@@ -256,20 +258,11 @@ static void Locate_Private(const DetectSide *s, PetscInt f, const PetscReal q[3]
 /* A patch's direction as the facet carries it now; its first edge where the patch turned normal to that */
 static void Direction_Private(const DetectSide *s, PetscInt f, const PetscReal n[3], PetscReal t[3])
 {
-  const Surface       surface = s->part->surface;
-  const SurfaceFacet *facet   = &surface->facet[f];
+  const SurfaceFacet *facet = &s->part->surface->facet[f];
   const PetscInt      v[3] = {facet->node[0], facet->node[1], facet->node[facet->nnode - 1]};
-  PetscReal           a[2][3], g[3], e[2], det, c;
+  const PetscReal    *e = s->part->along + 2 * f;
+  PetscReal           a[2][3], c;
 
-  for (PetscInt k = 0; k < 2; k++) {
-    DetectSubtract_Private(surface->coord + 3 * v[k + 1], surface->coord + 3 * v[0], a[k]);
-    e[k] = Vec3Dot(a[k], surface->patch[facet->patch].dir);
-  }
-  g[0] = Vec3Dot(a[0], a[0]), g[1] = Vec3Dot(a[0], a[1]), g[2] = Vec3Dot(a[1], a[1]);
-  det = g[0] * g[2] - g[1] * g[1];
-  c   = (g[2] * e[0] - g[1] * e[1]) / det;
-  e[1] = (g[0] * e[1] - g[1] * e[0]) / det;
-  e[0] = c;
   for (PetscInt k = 0; k < 2; k++) DetectSubtract_Private(s->x + 3 * v[k + 1], s->x + 3 * v[0], a[k]);
   for (PetscInt k = 0; k < 3; k++) t[k] = e[0] * a[0][k] + e[1] * a[1][k];
   c = Vec3Dot(t, n);

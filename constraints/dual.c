@@ -12,6 +12,7 @@ PetscErrorCode DualCreate(MPI_Comm comm, Dual *dual)
   PetscCallMPI(MPI_Comm_size(comm, &d->size));
   d->island_limit = 20000;
   PetscCall(SystemCreate(&d->system));
+  PetscCall(IslandsCreate(&d->islands));
   d->system->comm = comm;
   PetscCall(NlgsCreate(&d->nlgs));
   PetscCall(NewtonCreate(&d->newton));
@@ -44,6 +45,7 @@ PetscErrorCode DualDestroy(Dual *dual)
   PetscCall(PetscSFDestroy(&d->sf));
   PetscCallMPI(MPI_Type_free(&d->block));
   PetscCall(SystemDestroy(&d->system));
+  PetscCall(IslandsDestroy(&d->islands));
   PetscCall(NlgsDestroy(&d->nlgs));
   PetscCall(NewtonDestroy(&d->newton));
   PetscCall(PetscFree4(d->scount, d->sstart, d->rcount, d->rstart));
@@ -86,6 +88,25 @@ PetscErrorCode DualSetFromOptions(Dual d)
   PetscFunctionReturn(0);
 }
 
+/* q is as given: scales, cohesion */
+static PetscErrorCode DualSetUpB_Private(Dual d)
+{
+  System s = d->system;
+
+  PetscFunctionBeginUser;
+  PetscCall(SystemSetScale(s));
+  d->scale = s->scale;
+  if (d->size > 1 && !s->shared) {
+    if (s->fclib) d->scale *= d->scale;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &d->scale, 1, MPIU_REAL, MPIU_SUM, d->comm));
+    if (s->fclib) d->scale = PetscSqrtReal(d->scale);
+  }
+  PetscCall(IslandsSetScale(d->islands, s, d->N, d->scale));
+  PetscCall(SystemSetCohesion(s));
+  d->cached = PETSC_FALSE;
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode DualSetProblem(Dual d, PetscInt n, const PetscInt ptr[], const PetscInt col[], const PetscReal w[], const PetscReal b[], const Row row[])
 {
   System   s = d->system;
@@ -104,6 +125,8 @@ PetscErrorCode DualSetProblem(Dual d, PetscInt n, const PetscInt ptr[], const Pe
   PetscCall(DualDistribute_Private(d, n, ptr, col, w, b, row));
   s->matfree = d->matfree;
   PetscCall(SystemSetUp(s));
+  PetscCall(IslandsSetUp(d->islands, s, s->shared || s->matfree ? PETSC_TRUE : PETSC_FALSE));
+  PetscCall(DualSetUpB_Private(d));
   if (!d->matfree) PetscCall(NlgsSetUp(d->nlgs, s));
   PetscCall(NewtonReset(d->newton));
   all = s->n + s->nghost;
@@ -114,7 +137,6 @@ PetscErrorCode DualSetProblem(Dual d, PetscInt n, const PetscInt ptr[], const Pe
     PetscCall(PetscCalloc5(3 * c + 1, &d->r, 3 * c + 1, &d->u, 3 * c + 1, &d->cr, 3 * c + 1, &d->cu, 3 * c + 1, &d->best));
   }
   d->r[3 * all] = d->cr[3 * all] = d->best[3 * all] = 0;
-  d->cached = PETSC_FALSE;
   PetscFunctionReturn(0);
 }
 
@@ -128,12 +150,24 @@ PetscErrorCode DualEvaluate_Private(Dual d, const PetscReal x[], PetscReal *meri
   if (!same) {
     PetscCall(PetscArraycpy(d->cr, x, 3 * s->n));
     PetscCall(SystemMult(s, d->cr, d->cu));
-    PetscCall(DualMerit_Private(d, d->cr, d->cu, &d->cmerit));
-    d->cached = PETSC_TRUE;
-    if (d->cmerit < d->bestmerit) {
-      d->bestmerit = d->cmerit;
-      PetscCall(PetscArraycpy(d->best, x, 3 * s->n));
-    }
+    PetscCall(DualKnow_Private(d, d->cr, d->cu, NULL));
+  }
+  if (merit) *merit = d->cmerit;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DualKnow_Private(Dual d, const PetscReal r[], const PetscReal u[], PetscReal *merit)
+{
+  const PetscInt n = 3 * d->system->n;
+
+  PetscFunctionBeginUser;
+  if (r != d->cr) PetscCall(PetscArraycpy(d->cr, r, n));
+  if (u != d->cu) PetscCall(PetscArraycpy(d->cu, u, n));
+  PetscCall(DualMerit_Private(d, d->cr, d->cu, &d->cmerit));
+  d->cached = PETSC_TRUE;
+  if (d->cmerit < d->bestmerit) {
+    d->bestmerit = d->cmerit;
+    PetscCall(PetscArraycpy(d->best, d->cr, n));
   }
   if (merit) *merit = d->cmerit;
   PetscFunctionReturn(0);
@@ -147,12 +181,8 @@ PetscErrorCode DualMerit_Private(Dual d, const PetscReal r[], const PetscReal u[
   const PetscReal scale  = s->scale;
 
   PetscFunctionBeginUser;
-  if (d->size > 1 && !shared) {
-    s->scale = s->fclib ? scale * scale : scale;
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &s->scale, 1, MPIU_REAL, MPIU_SUM, d->comm));
-    if (s->fclib) s->scale = PetscSqrtReal(s->scale);
-    s->shared = PETSC_TRUE;
-  }
+  s->scale  = d->scale;
+  s->shared = d->size > 1 ? PETSC_TRUE : shared;
   PetscCall(SystemMerit(s, r, u, merit));
   s->shared = shared;
   s->scale  = scale;
@@ -261,7 +291,6 @@ PetscErrorCode DualView(Dual d, PetscViewer viewer)
   PetscInt                 count[8] = {0};
 
   PetscFunctionBeginUser;
-  PetscCall(DualCountIslands_Private(d));
   /* residual of each part of the law, in energy units by the merit's scale: gap (u_N < 0), pull (r_N < 0), complementarity, cone, direction of slip, equal and limits */
   for (PetscInt i = 0; i < s->n; i++) {
     const PetscReal rho = s->rho[i], *r = d->cr + 3 * i, *u = d->cu + 3 * i, ut = PetscSqrtReal(u[1] * u[1] + u[2] * u[2]), rt = PetscSqrtReal(r[1] * r[1] + r[2] * r[2]);
@@ -287,10 +316,10 @@ PetscErrorCode DualView(Dual d, PetscViewer viewer)
       count[r[0] * r[0] + rt * rt <= 0 ? 4 : rt < (1 - 1e-6) * bound ? 5 : 6]++; /* open, stick, slip */
     } else if (r[0] > 0) part[4] += rho * ut * ut;
   }
-  sum[1] = s->scale;
+  sum[1] = d->scale;
   count[7] = s->n;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, part, 6, MPIU_REAL, MPIU_SUM, d->comm));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, s->shared ? 1 : 2, MPIU_REAL, MPIU_SUM, d->comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 1, MPIU_REAL, MPIU_SUM, d->comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 8, MPIU_INT, MPI_SUM, d->comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPIU_REAL, MPIU_MIN, d->comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPIU_REAL, MPIU_MAX, d->comm));
@@ -322,5 +351,8 @@ PetscErrorCode DualView(Dual d, PetscViewer viewer)
                                    (double)part[3], (double)part[4], (double)part[5], (double)d->report.merit));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  sweeps %" PetscInt_FMT ", Newton solves %" PetscInt_FMT " in %" PetscInt_FMT " proximal steps (%" PetscInt_FMT " failed), interior-point steps %" PetscInt_FMT "\n", d->report.sweeps,
                                    d->report.newton, d->report.outer, d->report.failed, d->report.conic));
+  if (d->report.islands > 1)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  in the island that took most; %" PetscInt_FMT " of %" PetscInt_FMT " islands were solved; on average a block saw sweeps %.3g, Newton solves %.3g, interior-point steps %.3g\n",
+                                     d->report.solved, d->report.islands, (double)d->report.mean[0], (double)d->report.mean[1], (double)d->report.mean[2]));
   PetscFunctionReturn(0);
 }

@@ -1,5 +1,5 @@
 /* Dual: the constraint problem of a step, U = W R + B with a law for every Row, solved by a SNES. R is an impulse, U a relative velocity.
-   Ranks give rows; islands of rows that are coupled are gathered, each on one rank, and solved there, unless they are too large for that. */
+   Ranks give rows; islands of rows that are coupled are gathered, each on one rank, and solved there one by one, unless they are too large for that. */
 #pragma once
 #include <petscsnes.h>
 #include "prox.h"
@@ -28,7 +28,8 @@ PETSC_EXTERN PetscErrorCode DualSetProblem(Dual dual, PetscInt n, const PetscInt
 /* Collective. R: start and solution, U: the velocities, 3 per block of DualSetProblem(). Whatever the solver says, the merit of what is
    given back decides about the reason. Not converged: the best R that was met. */
 PETSC_EXTERN PetscErrorCode DualSolve(Dual dual, PetscReal R[], PetscReal U[], SNESConvergedReason *reason);
-/* Of the last solve, over all ranks; iterations: sweeps, Newton solves and interior-point steps, or those of PETSc's types */
+/* Of the last solve, over all ranks. Types of ours solve and stop every island by itself: the counts, and `iterations` (sweeps, Newton solves and
+   interior-point steps), are those of the island that took most; report->mean is what a block has seen on average. Others: iterations of the SNES. */
 PETSC_EXTERN PetscErrorCode DualGetReport(Dual dual, SolveReport *report, PetscInt *iterations);
 PETSC_EXTERN PetscErrorCode DualGetSNES(Dual dual, SNES *snes);
 /* W of the problem as it is solved (islands gathered): MATBAIJ of block size 3, or a shell that multiplies if it is shared or -dual_mat_type is

@@ -1,6 +1,7 @@
 /* Inside of Dual, shared by dual*.c and the SNES types. */
 #pragma once
 #include "dual.h"
+#include "islands.h"
 #include <petscsf.h>
 
 struct _p_Dual {
@@ -11,13 +12,15 @@ struct _p_Dual {
   PetscInt            island_limit;
   PetscInt            n, N;               /* blocks given by this rank, by all */
   System              system;             /* what this rank solves */
-  PetscBool           local;              /* the given blocks are the system's, in the same order */
+  PetscReal           scale;              /* of the merit, of all ranks */
+  Islands             islands;            /* the system as parts that are solved one by one */
+  PetscBool           local;              /* the given blocks are the system's: none is sent */
   PetscMPIInt        *scount, *sstart, *rcount, *rstart; /* blocks sent to and received from each rank, and where they start */
   PetscInt           *send;               /* given blocks in the order they are sent */
   PetscReal          *sbuf, *rbuf;        /* 3 numbers a block of either side */
   PetscInt            scapacity, rcapacity;
   MPI_Datatype        block;              /* three numbers */
-  PetscInt            nisland, largest;   /* of all ranks; -1: not counted yet */
+  PetscInt            nisland, largest;   /* of all ranks */
   PetscSF             sf;                 /* ghosts of a shared system */
   Nlgs                nlgs;
   Newton              newton;
@@ -44,18 +47,18 @@ PETSC_INTERN PetscErrorCode DualJacobian_Private(SNES snes, Vec x, Mat J, Mat P,
 PETSC_INTERN PetscErrorCode DualMakeSNES_Private(Dual dual);
 /* u and merit of x, from the last evaluation if it was at x */
 PETSC_INTERN PetscErrorCode DualEvaluate_Private(Dual dual, const PetscReal x[], PetscReal *merit);
-/* Of all ranks together */
+/* Of all ranks together; a new iterate whose velocities are known */
 PETSC_INTERN PetscErrorCode DualMerit_Private(Dual dual, const PetscReal r[], const PetscReal u[], PetscReal *merit);
+PETSC_INTERN PetscErrorCode DualKnow_Private(Dual dual, const PetscReal r[], const PetscReal u[], PetscReal *merit);
 /* Moves the given problem to where it is solved: dual->system */
 PETSC_INTERN PetscErrorCode DualDistribute_Private(Dual dual, PetscInt n, const PetscInt ptr[], const PetscInt col[], const PetscReal w[], const PetscReal b[], const Row row[]);
-PETSC_INTERN PetscErrorCode DualCountIslands_Private(Dual dual);
 PETSC_INTERN PetscErrorCode DualToSystem_Private(Dual dual, const PetscReal given[], PetscReal system[]);
 PETSC_INTERN PetscErrorCode DualFromSystem_Private(Dual dual, const PetscReal system[], PetscReal given[]);
 
-/* A SNES type of ours: kernel is called with the system's arrays after the start has been found not good enough */
-typedef PetscErrorCode (*DualKernel)(SNES snes, Dual dual, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor);
+/* A SNES type of ours: kernel is called with an island's system after its start has been found not good enough, report->merit > tol; u = W r + q
+   of the start and of what is given back */
+typedef PetscErrorCode (*DualKernel)(SNES snes, Dual dual, System s, PetscReal tol, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor);
 PETSC_INTERN PetscErrorCode DualSNESSolve_Private(SNES snes, DualKernel kernel);
-PETSC_INTERN PetscReal      DualTolerance_Private(Dual dual, SNES snes);
 PETSC_INTERN PetscErrorCode DualSNESCreate_Private(SNES snes, PetscInt max_it);
 PETSC_INTERN PetscErrorCode SNESCreate_NLGS(SNES snes);
 PETSC_INTERN PetscErrorCode SNESCreate_ProxNewton(SNES snes);

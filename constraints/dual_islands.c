@@ -95,51 +95,39 @@ static PetscInt Root_Private(PetscInt *parent, PetscInt i)
   return i;
 }
 
+/* Blocks as they came get their places in the system, by islands; its rows' lengths */
+static PetscErrorCode Arrange_Private(Dual d, PetscInt n, const PetscInt ptr[], const PetscInt col[])
+{
+  System s = d->system;
+
+  PetscFunctionBeginUser;
+  PetscCall(IslandsFind(d->islands, n, ptr, col));
+  PetscCall(SystemReserve(s, n, ptr[n]));
+  s->place  = d->islands->place;
+  s->ptr[0] = 0;
+  for (PetscInt i = 0; i < n; i++) s->ptr[s->place[i] + 1] = ptr[i + 1] - ptr[i];
+  for (PetscInt i = 0; i < n; i++) s->ptr[i + 1] += s->ptr[i];
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode Serial_Private(Dual d, PetscInt n, const PetscInt ptr[], const PetscInt col[], const PetscReal w[], const PetscReal b[], const Row row[])
 {
   System s = d->system;
 
   PetscFunctionBeginUser;
-  PetscCall(SystemReserve(s, n, n ? ptr[n] : 0));
-  s->ptr[0] = 0;
+  PetscCall(Arrange_Private(d, n, ptr, col));
   for (PetscInt i = 0; i < n; i++) {
-    s->ptr[i + 1] = ptr[i + 1];
-    SetBlock_Private(s, i, &row[i], b + 3 * i);
-    for (PetscInt k = ptr[i]; k < ptr[i + 1]; k++) {
-      s->col[k] = col[k];
-      SetValues_Private(row[i].rows, row[col[k]].rows, col[k] == i ? PETSC_TRUE : PETSC_FALSE, w + 9 * k, s->w + 9 * k);
+    const PetscInt to = s->place[i];
+
+    SetBlock_Private(s, to, &row[i], b + 3 * i);
+    for (PetscInt k = ptr[i], at = s->ptr[to]; k < ptr[i + 1]; k++, at++) { /* columns of an island keep their order */
+      s->col[at] = s->place[col[k]];
+      SetValues_Private(row[i].rows, row[col[k]].rows, col[k] == i ? PETSC_TRUE : PETSC_FALSE, w + 9 * k, s->w + 9 * at);
     }
   }
   d->local   = PETSC_TRUE;
-  d->nisland = d->largest = -1; /* counted when asked for */
-  PetscFunctionReturn(0);
-}
-
-PetscErrorCode DualCountIslands_Private(Dual d)
-{
-  System    s = d->system;
-  PetscInt *parent, *size;
-
-  PetscFunctionBeginUser;
-  if (d->nisland >= 0) PetscFunctionReturn(0);
-  PetscCall(PetscMalloc2(s->n, &parent, s->n, &size));
-  for (PetscInt i = 0; i < s->n; i++) {
-    parent[i] = i;
-    size[i]   = 0;
-  }
-  for (PetscInt i = 0; i < s->n; i++)
-    for (PetscInt k = s->ptr[i]; k < s->ptr[i + 1]; k++) {
-      const PetscInt a = Root_Private(parent, i), c = Root_Private(parent, s->col[k]);
-
-      parent[PetscMax(a, c)] = PetscMin(a, c);
-    }
-  d->nisland = d->largest = 0;
-  for (PetscInt i = 0; i < s->n; i++) size[Root_Private(parent, i)]++;
-  for (PetscInt i = 0; i < s->n; i++) {
-    d->nisland += size[i] > 0;
-    d->largest = PetscMax(d->largest, size[i]);
-  }
-  PetscCall(PetscFree2(parent, size));
+  d->nisland = d->islands->n;
+  d->largest = d->islands->largest;
   PetscFunctionReturn(0);
 }
 
@@ -290,12 +278,12 @@ static PetscErrorCode Shared_Private(Dual d, PetscInt first, PetscInt n, const P
 /* numbers of a block that travel beside its blocks of W */
 enum { SHIP_INTS = 4, SHIP_REALS = 7 };
 
-/* Islands go to their ranks. Blocks arrive in the order of global numbers, since ranks have them in that order. */
+/* Islands go to their ranks. Blocks arrive in the order of global numbers, since ranks have them in that order, and are then placed by islands. */
 static PetscErrorCode Ship_Private(Dual d, PetscInt first, PetscInt n, const PetscInt ptr[], const PetscInt col[], const PetscReal w[], const PetscReal b[], const Row row[], const PetscInt target[])
 {
   System       s = d->system;
   PetscMPIInt *ic, *is, *jc, *js; /* counts and starts of ints sent and received; of reals, 9 to a block of W, the same way */
-  PetscInt    *ibuf, *jbuf, *id, *at, *rows, total = 0, nnz = 0;
+  PetscInt    *ibuf, *jbuf, *id, *at, *rows, *gptr, *gcol, total = 0, nnz = 0;
   PetscReal   *wbuf, *vbuf;
 
   PetscFunctionBeginUser;
@@ -365,30 +353,32 @@ static PetscErrorCode Ship_Private(Dual d, PetscInt first, PetscInt n, const Pet
     for (PetscInt l = 9 * ptr[i]; l < 9 * ptr[i + 1]; l++) wbuf[k++] = w[l];
   }
   PetscCallMPI(MPI_Alltoallv(wbuf, ic, is, MPIU_REAL, vbuf, jc, js, MPIU_REAL, d->comm));
-  PetscCall(SystemReserve(s, total, nnz));
-  PetscCall(PetscMalloc2(total, &id, total, &rows));
+  PetscCall(PetscMalloc4(total, &id, total, &rows, total + 1, &gptr, nnz, &gcol));
   for (PetscInt i = 0, k = 0; i < total; i++) {
     id[i]   = jbuf[k];
     rows[i] = jbuf[k + 2];
     k += SHIP_INTS + jbuf[k + 3];
   }
-  s->ptr[0] = 0;
-  for (PetscInt i = 0, k = 0, l = 0; i < total; i++) {
-    const Row      law   = {(Relation)jbuf[k + 1], jbuf[k + 2], vbuf[l], vbuf[l + 1], vbuf[l + 2], vbuf[l + 3]};
-    const PetscInt count = jbuf[k + 3];
-
-    SetBlock_Private(s, i, &law, vbuf + l + 4);
+  gptr[0] = 0;
+  for (PetscInt i = 0, k = 0; i < total; i++) {
+    gptr[i + 1] = gptr[i] + jbuf[k + 3];
     k += SHIP_INTS;
-    l += SHIP_REALS;
-    s->ptr[i + 1] = s->ptr[i] + count;
-    for (PetscInt j = 0; j < count; j++, l += 9) {
-      const PetscInt c = Place_Private(total, id, jbuf[k++]);
+    for (PetscInt j = gptr[i]; j < gptr[i + 1]; j++) gcol[j] = Place_Private(total, id, jbuf[k++]);
+  }
+  PetscCall(Arrange_Private(d, total, gptr, gcol));
+  for (PetscInt i = 0, k = 0, l = 0; i < total; i++) {
+    const Row      law = {(Relation)jbuf[k + 1], jbuf[k + 2], vbuf[l], vbuf[l + 1], vbuf[l + 2], vbuf[l + 3]};
+    const PetscInt to  = s->place[i];
 
-      s->col[s->ptr[i] + j] = c;
-      SetValues_Private(law.rows, rows[c], c == i ? PETSC_TRUE : PETSC_FALSE, vbuf + l, s->w + 9 * (s->ptr[i] + j));
+    SetBlock_Private(s, to, &law, vbuf + l + 4);
+    k += SHIP_INTS + jbuf[k + 3];
+    l += SHIP_REALS;
+    for (PetscInt j = gptr[i], at = s->ptr[to]; j < gptr[i + 1]; j++, at++, l += 9) {
+      s->col[at] = s->place[gcol[j]];
+      SetValues_Private(law.rows, rows[gcol[j]], gcol[j] == i ? PETSC_TRUE : PETSC_FALSE, vbuf + l, s->w + 9 * at);
     }
   }
-  PetscCall(PetscFree2(id, rows));
+  PetscCall(PetscFree4(id, rows, gptr, gcol));
   PetscCall(PetscFree2(ibuf, jbuf));
   PetscCall(PetscFree2(wbuf, vbuf));
   PetscCall(PetscFree4(ic, is, jc, js));
@@ -406,6 +396,7 @@ PetscErrorCode DualDistribute_Private(Dual d, PetscInt n, const PetscInt ptr[], 
   PetscFunctionBeginUser;
   s->nghost   = s->nphase = 0;
   s->shared   = PETSC_FALSE;
+  s->place    = NULL;
   s->exchange = NULL;
   if (!n) ptr = empty;
   if (d->size == 1) {
@@ -428,7 +419,7 @@ PetscErrorCode DualDistribute_Private(Dual d, PetscInt n, const PetscInt ptr[], 
   if (d->largest > d->island_limit || d->matfree) PetscCall(Shared_Private(d, first, n, ptr, col, w, b, row, nghost, ghost));
   else {
     PetscCall(Ship_Private(d, first, n, ptr, col, w, b, row, target));
-    if (d->coloring) PetscCall(Colours_Private(d, 0, NULL)); /* numbers here are in the order of global ones */
+    if (d->coloring) PetscCall(Colours_Private(d, 0, NULL)); /* numbers within an island are in the order of global ones */
   }
   PetscCall(PetscFree2(label, target));
   PetscCall(PetscFree(ghost));
@@ -438,22 +429,34 @@ PetscErrorCode DualDistribute_Private(Dual d, PetscInt n, const PetscInt ptr[], 
 
 PetscErrorCode DualToSystem_Private(Dual d, const PetscReal given[], PetscReal system[])
 {
+  const PetscInt  *place = d->system->place;
+  const PetscReal *came  = given;
+
   PetscFunctionBeginUser;
-  if (d->local) PetscCall(PetscArraycpy(system, given, 3 * d->n));
-  else {
+  if (!d->local) {
     for (PetscInt j = 0; j < d->n; j++)
       for (PetscInt c = 0; c < 3; c++) d->sbuf[3 * j + c] = given[3 * d->send[j] + c];
-    PetscCallMPI(MPI_Alltoallv(d->sbuf, d->scount, d->sstart, d->block, system, d->rcount, d->rstart, d->block, d->comm));
+    PetscCallMPI(MPI_Alltoallv(d->sbuf, d->scount, d->sstart, d->block, d->rbuf, d->rcount, d->rstart, d->block, d->comm));
+    came = d->rbuf;
   }
+  if (!place || !d->islands->moved) PetscCall(PetscArraycpy(system, came, 3 * d->system->n));
+  else
+    for (PetscInt i = 0; i < d->system->n; i++)
+      for (PetscInt c = 0; c < 3; c++) system[3 * place[i] + c] = came[3 * i + c];
   PetscFunctionReturn(0);
 }
 
 PetscErrorCode DualFromSystem_Private(Dual d, const PetscReal system[], PetscReal given[])
 {
+  const PetscInt *place = d->system->place;
+  PetscReal      *go    = d->local ? given : d->rbuf;
+
   PetscFunctionBeginUser;
-  if (d->local) PetscCall(PetscArraycpy(given, system, 3 * d->n));
-  else {
-    PetscCall(PetscArraycpy(d->rbuf, system, 3 * d->system->n));
+  if (!place || !d->islands->moved) PetscCall(PetscArraycpy(go, system, 3 * d->system->n));
+  else
+    for (PetscInt i = 0; i < d->system->n; i++)
+      for (PetscInt c = 0; c < 3; c++) go[3 * i + c] = system[3 * place[i] + c];
+  if (!d->local) {
     PetscCallMPI(MPI_Alltoallv(d->rbuf, d->rcount, d->rstart, d->block, d->sbuf, d->scount, d->sstart, d->block, d->comm));
     for (PetscInt j = 0; j < d->n; j++)
       for (PetscInt c = 0; c < 3; c++) given[3 * d->send[j] + c] = d->sbuf[3 * j + c];

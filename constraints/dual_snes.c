@@ -406,39 +406,104 @@ static PetscErrorCode DualSNESMonitor_Private(void *ctx, const SolveReport *repo
   PetscFunctionReturn(0);
 }
 
+/* What islands and ranks have done: the counts of the island that took most, and means over all blocks */
+static PetscErrorCode DualSumReports_Private(Dual d, SolveReport *rep)
+{
+  Islands   a = d->islands;
+  PetscInt  most = 0;
+  PetscReal sum[4] = {0, 0, 0, 0}; /* blocks that saw sweeps, Newton solves, interior-point steps; islands that were solved */
+  struct {
+    int n, rank;
+  } top;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < a->n; k++) {
+    const SolveReport *r = &a->report[k];
+    const PetscInt     n = a->view[k].n;
+
+    if (SolveReportIterations(r) > SolveReportIterations(&a->report[most])) most = k;
+    sum[0] += (PetscReal)(n * r->sweeps);
+    sum[1] += (PetscReal)(n * r->newton);
+    sum[2] += (PetscReal)(n * r->conic);
+    sum[3] += SolveReportIterations(r) > 0;
+  }
+  *rep = a->report[most];
+  if (d->size > 1) {
+    PetscInt count[5] = {rep->sweeps, rep->newton, rep->outer, rep->failed, rep->conic};
+
+    top.n    = (int)SolveReportIterations(rep);
+    top.rank = d->rank;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &top, 1, MPI_2INT, MPI_MAXLOC, d->comm));
+    PetscCallMPI(MPI_Bcast(count, 5, MPIU_INT, top.rank, d->comm));
+    rep->sweeps = count[0], rep->newton = count[1], rep->outer = count[2], rep->failed = count[3], rep->conic = count[4];
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPIU_REAL, MPIU_SUM, d->comm));
+    if (!d->system->shared) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &sum[3], 1, MPIU_REAL, MPIU_SUM, d->comm));
+  }
+  rep->islands = d->system->shared || d->matfree ? 1 : d->nisland;
+  rep->solved  = (PetscInt)sum[3];
+  for (PetscInt c = 0; c < 3; c++) rep->mean[c] = sum[c] / (PetscReal)PetscMax(d->N, 1);
+  PetscFunctionReturn(0);
+}
+
+/* Island by island, each until its own merit is at most tol. Once more: those that failed are left alone. */
+static PetscErrorCode DualSolveIslands_Private(SNES snes, Dual d, DualKernel kernel, PetscReal tol, PetscBool again, const SolveMonitors *monitor)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < d->islands->n; k++) {
+    System          s      = &d->islands->view[k];
+    SolveReport    *rep    = &d->islands->report[k];
+    const PetscReal before = rep->merit;
+    const PetscInt  at     = 3 * s->first;
+
+    if (before <= tol || (again && !(before <= snes->rtol))) continue;
+    PetscCall((*kernel)(snes, d, s, tol, d->r + at, d->u + at, rep, monitor));
+    if (rep->merit <= before || rep->merit <= tol) continue;
+    PetscCall(PetscArraycpy(d->r + at, d->cr + at, 3 * s->n)); /* it was better before */
+    PetscCall(PetscArraycpy(d->u + at, d->cu + at, 3 * s->n));
+    rep->merit = before;
+  }
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode DualSNESSolve_Private(SNES snes, DualKernel kernel)
 {
-  Dual           d;
-  System         s;
-  PetscReal     *x, merit;
-  PetscInt       sums[5];
-  SolveMonitors  monitor = {NULL, snes};
-  SolveReport   *rep;
+  Dual          d;
+  System        s;
+  PetscReal    *x, merit;
+  SolveMonitors monitor = {NULL, snes};
+  SolveReport  *rep;
 
   PetscFunctionBegin;
   PetscCall(DualFromSNES_Private(snes, &d));
   s            = d->system;
   rep          = &d->report;
   snes->reason = SNES_CONVERGED_ITERATING;
+  PetscCall(PetscMemzero(rep, sizeof(*rep)));
   PetscCall(VecGetArray(snes->vec_sol, &x));
   PetscCall(DualEvaluate_Private(d, x, &merit));
   snes->iter = 0;
   snes->norm = merit;
   PetscCall(SNESLogConvergenceHistory(snes, merit, 0));
   PetscCall(SNESMonitor(snes, 0, merit));
+  PetscCall(PetscArrayzero(d->islands->report, d->islands->n));
   if (!(merit <= snes->rtol)) {
-    /* Ranks that solve islands of their own are not in step: they speak at the end only. */
-    if ((s->shared || d->size == 1) && snes->numbermonitors) monitor.fn = DualSNESMonitor_Private;
-    PetscCall(PetscMemzero(rep, sizeof(*rep)));
+    /* Islands are not in step: several speak at the end only. */
+    if ((s->shared || d->size == 1) && d->islands->n == 1 && snes->numbermonitors) monitor.fn = DualSNESMonitor_Private;
     PetscCall(PetscArraycpy(d->r, x, 3 * s->n));
-    if (d->size > 1 && !s->shared) PetscCall(SystemMerit(s, x, d->cu, &rep->merit)); /* its own islands may be done already */
-    else rep->merit = merit;
-    PetscCall((*kernel)(snes, d, d->r, d->u, rep, &monitor));
+    PetscCall(PetscArraycpy(d->u, d->cu, 3 * s->n));
+    for (PetscInt k = 0; k < d->islands->n; k++) {
+      System v = &d->islands->view[k];
+
+      PetscCall(SystemMerit(v, d->r + 3 * v->first, d->u + 3 * v->first, &d->islands->report[k].merit));
+    }
+    PetscCall(DualSolveIslands_Private(snes, d, kernel, snes->rtol, PETSC_FALSE, &monitor));
+    PetscCall(DualKnow_Private(d, d->r, d->u, &merit));
+    if (!(merit <= snes->rtol)) { /* all just good enough may be too much together, see IslandsSetScale(): this cannot */
+      PetscCall(DualSolveIslands_Private(snes, d, kernel, snes->rtol / 2, PETSC_TRUE, &monitor));
+      PetscCall(DualKnow_Private(d, d->r, d->u, &merit));
+    }
     PetscCall(PetscArraycpy(x, d->r, 3 * s->n));
-    PetscCall(DualEvaluate_Private(d, x, &merit));
-    sums[0] = rep->sweeps, sums[1] = rep->newton, sums[2] = rep->outer, sums[3] = rep->failed, sums[4] = rep->conic;
-    if (d->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, 5, MPIU_INT, MPI_MAX, d->comm));
-    rep->sweeps = sums[0], rep->newton = sums[1], rep->outer = sums[2], rep->failed = sums[3], rep->conic = sums[4];
+    PetscCall(DualSumReports_Private(d, rep));
     if (!monitor.fn) PetscCall(SNESMonitor(snes, SolveReportIterations(rep), merit));
   }
   PetscCall(VecRestoreArray(snes->vec_sol, &x));
@@ -448,12 +513,6 @@ PetscErrorCode DualSNESSolve_Private(SNES snes, DualKernel kernel)
   snes->norm    = merit;
   snes->reason  = merit <= snes->rtol ? SNES_CONVERGED_FNORM_RELATIVE : PetscIsNanReal(merit) ? SNES_DIVERGED_FNORM_NAN : SNES_DIVERGED_MAX_IT;
   PetscFunctionReturn(0);
-}
-
-/* Merit that the kernels of a rank aim at, so that all together reach rtol: shares of the scale add up to thrice the whole at most */
-PetscReal DualTolerance_Private(Dual d, SNES snes)
-{
-  return d->size > 1 && !d->system->shared ? snes->rtol / PetscSqrtReal(3) : snes->rtol;
 }
 
 static PetscErrorCode DualSNESNothing_Private(SNES snes)

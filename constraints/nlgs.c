@@ -58,10 +58,10 @@ PetscErrorCode NlgsSetUp(Nlgs g, System s)
 
 FOUR_INLINE void Block_Private(Nlgs g, System s, PetscInt i, const PetscReal b[3], const PetscReal old[3], PetscReal z[3])
 {
-  const PetscReal *v = g->inverse + 9 * i;
+  const PetscReal *v = g->inverse + 9 * (s->first + i);
 
   switch (s->relation[i]) {
-  case RELATION_CONE: OneContactSolve(&g->one[i], s->mu[i], b, old, z); break;
+  case RELATION_CONE: OneContactSolve(&g->one[s->first + i], s->mu[i], b, old, z); break;
   case RELATION_INTERVAL:
     z[0] = PetscMin(PetscMax(-v[0] * b[0], s->lo[i]), s->hi[i]);
     z[1] = z[2] = 0;
@@ -138,12 +138,12 @@ PetscErrorCode NlgsSolve(Nlgs g, System s, const NlgsOptions *o, PetscReal *r, P
     PetscCall(SolveMonitorCall(monitor, report));
     if (report->merit < best) {
       best = report->merit;
-      if (best > o->tol) PetscCall(PetscArraycpy(g->best, r, 3 * s->n));
+      if (best > o->tol) PetscCall(PetscArraycpy(g->best + 3 * s->first, r, 3 * s->n));
     }
     if (!(report->merit > o->tol)) break; /* also when it is not a number any more */
   }
   if (best > o->tol && best < PETSC_INFINITY) { /* sweeps may run in circles: the last iterate need not be the best */
-    PetscCall(PetscArraycpy(r, g->best, 3 * s->n));
+    PetscCall(PetscArraycpy(r, g->best + 3 * s->first, 3 * s->n));
     PetscCall(SystemMult(s, r, u));
     report->merit = best;
   }
@@ -182,14 +182,13 @@ typedef struct {
   PetscBool symmetric;
 } SNES_NLGS;
 
-static PetscErrorCode NlgsKernel_Private(SNES snes, Dual d, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
+static PetscErrorCode NlgsKernel_Private(SNES snes, Dual d, System s, PetscReal tol, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
 {
   const SNES_NLGS  *data = (SNES_NLGS *)snes->data;
-  const NlgsOptions o    = {DualTolerance_Private(d, snes), data->omega, snes->max_its, data->every, data->symmetric};
+  const NlgsOptions o    = {tol, data->omega, snes->max_its, data->every, data->symmetric};
 
   PetscFunctionBegin;
-  if (report->merit <= o.tol) PetscFunctionReturn(0);
-  PetscCall(NlgsSolve(d->nlgs, d->system, &o, r, u, report, monitor));
+  PetscCall(NlgsSolve(d->nlgs, s, &o, r, u, report, monitor));
   PetscFunctionReturn(0);
 }
 

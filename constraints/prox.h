@@ -8,7 +8,7 @@
 typedef struct _p_Newton *Newton;
 struct _p_Newton {
   BlockLU        lu;
-  PetscBool      graph;                    /* the LU knows this system's graph */
+  System         graph;                    /* whose graph the LU knows */
   PetscInt       capacity;
   PetscReal     *ua, *rk, *best, *x, *f;   /* 3 (n + nghost) + 1 each */
   PetscReal     *m, *dd;                   /* 9 n: what multiplies a row of W, by rows; what is added to the diagonal, by rows */
@@ -23,7 +23,7 @@ struct _p_Newton {
 PETSC_EXTERN PetscErrorCode NewtonCreate(Newton *w);
 PETSC_EXTERN PetscErrorCode NewtonDestroy(Newton *w);
 PETSC_EXTERN PetscErrorCode NewtonReserve(Newton w, System s);
-/* Drops the objects of the linear solver, whose sizes are those of one system */
+/* Before other systems are solved: drops the graph, and the objects of the linear solver, whose sizes are those of one system */
 PETSC_EXTERN PetscErrorCode NewtonReset(Newton w);
 
 typedef struct {

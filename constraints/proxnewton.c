@@ -29,7 +29,7 @@ PetscErrorCode NewtonDestroy(Newton *w)
 PetscErrorCode NewtonReset(Newton w)
 {
   PetscFunctionBeginUser;
-  w->graph = PETSC_FALSE;
+  w->graph = NULL;
   PetscCall(MatDestroy(&w->jacobian));
   PetscCall(VecDestroy(&w->b));
   PetscCall(VecDestroy(&w->y));
@@ -50,9 +50,9 @@ PetscErrorCode NewtonReserve(Newton w, System s)
     PetscCall(PetscMalloc5(3 * c + 1, &w->ua, 3 * c + 1, &w->rk, 3 * c + 1, &w->best, 3 * c + 1, &w->x, 3 * c + 1, &w->f));
     PetscCall(PetscMalloc6(9 * c, &w->m, 9 * c, &w->dd, 3 * c + 1, &w->z, 9 * c, &w->h, c, &w->state, 9 * c, &w->inverse));
   }
-  if (!w->graph && !s->shared && !s->matfree) {
+  if (w->graph != s && !s->shared && !s->matfree) {
     PetscCall(BlockLUSetGraph(w->lu, s->n, s->ptr, s->col));
-    w->graph = PETSC_TRUE;
+    w->graph = s;
   }
   PetscFunctionReturn(0);
 }
@@ -442,14 +442,14 @@ PetscErrorCode ProxSolve(Newton w, Nlgs g, System s, const ProxOptions *o, Petsc
 
 /* ---- the SNES type ---- */
 
-static PetscErrorCode ProxNewtonKernel_Private(SNES snes, Dual d, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
+static PetscErrorCode ProxNewtonKernel_Private(SNES snes, Dual d, System s, PetscReal tol, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
 {
   ProxOptions o = *(ProxOptions *)snes->data;
 
   PetscFunctionBegin;
-  o.tol    = DualTolerance_Private(d, snes);
+  o.tol    = tol;
   o.max_it = snes->max_its;
-  PetscCall(ProxSolve(d->newton, d->nlgs, d->system, &o, r, u, report, monitor));
+  PetscCall(ProxSolve(d->newton, d->nlgs, s, &o, r, u, report, monitor));
   PetscFunctionReturn(0);
 }
 

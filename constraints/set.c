@@ -24,6 +24,7 @@ PetscErrorCode ConstraintSetCreate(Model model, ConstraintSet *set)
     PetscInt              at;
 
     PetscCall(PartGetSurface(body->part, &surface));
+    PetscCall(DetectorSetPart(s->detector, surface, body->part->number, body->part->mesh));
     PetscCall(DetectorAddBody(s->detector, body->id, surface, !ops->placement ? DETECT_DEFORMABLE : ops->size ? DETECT_RIGID : DETECT_OBSTACLE, body->origin, &at));
   }
   PetscFunctionReturn(0);
@@ -58,6 +59,7 @@ PetscErrorCode ConstraintSetDestroy(ConstraintSet *set)
   PetscCall(PetscFree(s->u));
   PetscCall(PetscFree(s->laws_of));
   PetscCall(PetscFree(s->memory));
+  PetscCall(PetscFree(s->forced));
   PetscCall(PetscFree(s->points));
   PetscCall(PetscFree(s->frames));
   PetscCall(PetscFree(s->values));
@@ -68,7 +70,7 @@ PetscErrorCode ConstraintSetDestroy(ConstraintSet *set)
   PetscFunctionReturn(0);
 }
 
-/* A number from 0 to `most`; YAML's .inf is inf */
+/* A number from 0 to `most`; YAML's .inf is inf, beyond what PETSc calls so */
 static PetscErrorCode ConstraintSetReal_Private(ConstraintSet set, const char option[], PetscReal most, PetscReal *value)
 {
   char      text[64], *end;
@@ -107,12 +109,22 @@ PetscErrorCode ConstraintSetSetFromOptions(ConstraintSet set)
   set->signorini = (SignoriniKind)choice[0];
   set->theta     = (ThetaKind)choice[1];
   set->overlap   = (OverlapKind)choice[2];
-  PetscCall(ConstraintSetReal_Private(set, "-contact_friction", PETSC_INFINITY, &set->law.friction));
+  PetscCall(ConstraintSetReal_Private(set, "-contact_friction", INFINITY, &set->law.friction));
   PetscCall(ConstraintSetReal_Private(set, "-contact_restitution", 1, &set->law.restitution));
   PetscCall(ConstraintSetReal_Private(set, "-contact_cohesion", PETSC_MAX_REAL, &set->law.cohesion));
   PetscCall(DetectorSetFromOptions(set->detector));
   PetscCall(DualSetFromOptions(set->dual));
   PetscFunctionReturn(0);
+}
+
+static const ContactLaw *ConstraintSetLawOf_Private(ConstraintSet set, PetscInt a, PetscInt b)
+{
+  return set->ngroup ? &set->laws[set->group[a] * set->ngroup + set->group[b]] : &set->law;
+}
+
+static PetscBool ConstraintSetTouch_Private(void *ctx, PetscInt a, PetscInt b)
+{
+  return ConstraintSetLawOf_Private((ConstraintSet)ctx, a, b)->exclude ? PETSC_FALSE : PETSC_TRUE;
 }
 
 PetscErrorCode ConstraintSetSetLaws(ConstraintSet set, PetscInt ngroup, const PetscInt group[], const ContactLaw law[])
@@ -125,6 +137,7 @@ PetscErrorCode ConstraintSetSetLaws(ConstraintSet set, PetscInt ngroup, const Pe
   PetscCall(PetscMalloc1(ngroup * ngroup, &set->laws));
   PetscCall(PetscArraycpy(set->group, group, set->model->nglobal));
   PetscCall(PetscArraycpy(set->laws, law, ngroup * ngroup));
+  PetscCall(DetectorSetFilter(set->detector, ConstraintSetTouch_Private, set));
   PetscFunctionReturn(0);
 }
 
@@ -133,11 +146,6 @@ PetscErrorCode ConstraintSetGetLaw(ConstraintSet set, ContactLaw *law)
   PetscFunctionBeginUser;
   *law = set->law;
   PetscFunctionReturn(0);
-}
-
-static const ContactLaw *ConstraintSetLawOf_Private(ConstraintSet set, PetscInt a, PetscInt b)
-{
-  return set->ngroup ? &set->laws[set->group[a] * set->ngroup + set->group[b]] : &set->law;
 }
 
 /* Where bodies are at the half step */
@@ -210,14 +218,14 @@ static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *
     Constraint             *row = &set->row[set->n];
     PetscInt                here;
 
-    if (law->exclude) continue;
     old = ConstraintSetRecall_Private(set, c, &at);
     if (set->signorini == SIGNORINI_VELOCITY && c->gap > (old && (old->flags & CONSTRAINT_OPEN) ? 1e-5 : 1e-9) * c->ell) continue;
     set->n++;
     row->key     = c->key;
     row->id[0]   = c->key.a;
     row->id[1]   = c->key.b;
-    row->rank[0] = row->rank[1] = set->rank;
+    row->rank[0] = c->rank[0];
+    row->rank[1] = c->rank[1];
     here         = row->rank[0] == set->rank ? 0 : 1;
     for (PetscInt k = 0; k < 3; k++) {
       row->frame[k]     = c->normal[k];

@@ -78,6 +78,8 @@ struct _p_ConstraintSet {
   Row          *laws_of;
   PetscInt      nmemory, mmemory;
   ConstraintMemory *memory;
+  PetscInt      mforced;
+  ContactKey   *forced;           /* contacts with force in the last step */
   const MaterialPoint **points;
   PetscReal    *frames, *values;
   PetscInt      mpoints;

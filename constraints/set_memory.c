@@ -93,7 +93,7 @@ static int MemoryCompare_Private(const void *a, const void *b)
 
 PetscErrorCode ConstraintSetUnpack(ConstraintSet set, PetscInt step, PetscInt n, const PetscReal memory[], PetscInt ndepth, const PetscReal depth[])
 {
-  PetscInt   count, *a, *b;
+  PetscInt   count, nforced = 0, *a, *b;
   PetscReal *mine, *deep;
 
   PetscFunctionBeginUser;
@@ -112,6 +112,10 @@ PetscErrorCode ConstraintSetUnpack(ConstraintSet set, PetscInt step, PetscInt n,
     m->flags = (PetscInt)row[COLUMN_FLAGS];
   }
   if (count) qsort(set->memory, (size_t)count, sizeof(*set->memory), MemoryCompare_Private);
+  SetGrow_Private(count, set->mforced, set->forced);
+  for (PetscInt i = 0; i < count; i++)
+    if (set->memory[i].R[0] > 0) set->forced[nforced++] = set->memory[i].key;
+  PetscCall(DetectorSetForce(set->detector, nforced, set->forced));
   PetscCall(PetscFree(mine));
   PetscCall(Collect_Private(set, CONSTRAINT_DEPTH_WIDTH, ndepth, depth, &count, &mine));
   PetscCall(PetscMalloc3(count, &a, count, &b, count, &deep));

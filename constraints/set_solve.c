@@ -35,9 +35,11 @@ static void ConstraintShift_Private(ConstraintSet set, const Stage *stage, Const
   row->shift[2] = back * row->U0[2];
 }
 
-static PetscReal ConstraintWork_Private(const Constraint *row, const PetscReal *R, const PetscReal *U)
+/* Adds the works of a row's normal and tangents on the bodies */
+static void ConstraintWork_Private(const Constraint *row, const PetscReal *R, const PetscReal *U, PetscReal work[2])
 {
-  return 0.5 * (R[0] * (row->U0[0] + U[0]) + R[1] * (row->U0[1] + U[1]) + R[2] * (row->U0[2] + U[2]));
+  work[0] += 0.5 * R[0] * (row->U0[0] + U[0]);
+  work[1] += 0.5 * (R[1] * (row->U0[1] + U[1]) + R[2] * (row->U0[2] + U[2]));
 }
 
 /* |R|^2 / rho of block i, with the merit's rho = rows / trace W_ii, and rho |B|^2 */
@@ -77,16 +79,17 @@ static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscInt *n)
   if (set->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, set->comm));
   *n = 0;
   for (PetscInt i = 0, j; i < set->n; i = j) {
-    PetscReal work = 0, size = 0;
+    PetscReal work[2] = {0, 0}, size = 0, none;
 
     for (j = i; j < set->n && set->row[j].id[0] == set->row[i].id[0] && set->row[j].id[1] == set->row[i].id[1]; j++) {
       const PetscReal *u = set->u + 3 * j, *shift = set->row[j].shift, U[3] = {u[0] - shift[0], u[1] - shift[1], u[2] - shift[2]};
 
-      work += ConstraintWork_Private(&set->row[j], set->r + 3 * j, U);
+      ConstraintWork_Private(&set->row[j], set->r + 3 * j, U, work);
       ConstraintSetEnergies_Private(set, j, &s, &b);
       size += s;
     }
-    if (set->row[i].theta < 1 || work <= rtol * PetscSqrtReal(size * PetscMax(sum[0], sum[1]))) continue;
+    none = rtol * PetscSqrtReal(size * PetscMax(sum[0], sum[1]));
+    if (set->row[i].theta < 1 || work[0] + work[1] <= none || work[1] <= none) continue;
     for (PetscInt k = i; k < j; k++) set->row[k].theta = 0.5;
     *n += j - i;
   }
@@ -134,7 +137,7 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
     report->merit  = solve.merit; /* what is given back decides, not what was on the way to it */
     report->reason = reason;
     halved = 0;
-    if (set->theta == THETA_SAFE) PetscCall(ConstraintSetHalve_Private(set, &halved));
+    if (set->theta == THETA_SAFE && !stage->rough) PetscCall(ConstraintSetHalve_Private(set, &halved));
     report->halved += halved;
   }
   for (PetscInt i = 0; i < set->n; i++) {
@@ -173,11 +176,16 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
   Model     model = set->model;
   PetscReal sum[3]   = {0, 0, 0}; /* works, normal forces */
   PetscInt  count[5] = {0, 0, 0, 0, 0}; /* by state; glued, broken */
+  PetscInt  nforced  = 0;
 
   PetscFunctionBeginUser;
   SetGrow_Private(set->n, set->mmemory, set->memory);
+  SetGrow_Private(set->n, set->mforced, set->forced);
   set->nmemory = set->n;
-  if (!set->report.n) PetscFunctionReturn(0);
+  if (!set->report.n) {
+    PetscCall(DetectorSetForce(set->detector, 0, NULL));
+    PetscFunctionReturn(0);
+  }
   SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
   SetGrow_Private(6 * set->n, set->mside, set->side);
   for (PetscInt s = 0; s < 2 * set->n; s++) PetscCall(PetscArraycpy(set->side + 3 * s, set->row[s / 2].R, 3));
@@ -208,6 +216,7 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
 
     count[ConstraintGetState(row)]++;
     sum[2] += row->R[0] / stage->h;
+    if (row->R[0] > 0) set->forced[nforced++] = row->key;
     m->key   = row->key;
     m->flags = row->flags;
     if ((row->flags & CONSTRAINT_GLUED) && row->R[0] + row->law.cohesion <= 1e-9 * row->law.cohesion) m->flags &= ~CONSTRAINT_GLUED; /* it bore no more */
@@ -217,6 +226,7 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
       m->R[k]      = row->R[k] / stage->h;
     }
   }
+  PetscCall(DetectorSetForce(set->detector, nforced, set->forced));
   if (set->size > 1) {
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 5, MPIU_INT, MPI_SUM, set->comm));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPIU_REAL, MPIU_SUM, set->comm));

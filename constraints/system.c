@@ -42,11 +42,12 @@ PetscErrorCode SystemReserve(System s, PetscInt n, PetscInt nnz)
 }
 
 /* q -= W c n: the cone of a cohesive contact holds r + c n */
-static PetscErrorCode SystemCohesion_Private(System s)
+PetscErrorCode SystemSetCohesion(System s)
 {
   PetscReal *c, *v;
 
   PetscFunctionBeginUser;
+  if (!s->cohesive) PetscFunctionReturn(0);
   PetscCall(PetscCalloc2(3 * (s->n + s->nghost) + 1, &c, 3 * s->n + 1, &v));
   for (PetscInt i = 0; i < s->n; i++) c[3 * i] = s->cohesion[i];
   PetscCall(SystemMult(s, c, v));
@@ -55,35 +56,55 @@ static PetscErrorCode SystemCohesion_Private(System s)
   PetscFunctionReturn(0);
 }
 
+/* As it came, from 1 on: for messages */
+static PetscInt Number_Private(System s, PetscInt i)
+{
+  PetscInt j = 0;
+
+  if (!s->place) return i + 1;
+  while (s->place[j] != i) j++;
+  return j + 1;
+}
+
 PetscErrorCode SystemSetUp(System s)
 {
-  PetscReal sum[3] = {0, 0, 0}; /* of the scale; cohesive blocks; blocks that an interior point method cannot do */
+  PetscReal sum[2] = {0, 0}; /* cohesive blocks; blocks that an interior point method cannot do */
 
   PetscFunctionBeginUser;
-  s->q[3 * s->n] = 0;
   for (PetscInt k = 0; k < 4; k++) s->w[9 * s->ptr[s->n] + k] = 0;
   for (PetscInt i = 0; i < s->n; i++) {
-    PetscReal trace = 0, q2 = 0;
+    PetscReal trace = 0;
     PetscInt  d     = s->ptr[i];
 
     while (d < s->ptr[i + 1] && s->col[d] != i) d++;
-    PetscCheck(d < s->ptr[i + 1], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "W has no diagonal block for contact %" PetscInt_FMT, i + 1);
+    PetscCheck(d < s->ptr[i + 1], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "W has no diagonal block for contact %" PetscInt_FMT, Number_Private(s, i));
     s->diag[i] = d;
-    for (PetscInt c = 0; c < s->rows[i]; c++) {
-      trace += s->w[9 * d + 4 * c];
-      q2 += s->q[3 * i + c] * s->q[3 * i + c];
-    }
-    PetscCheck(trace > 0 && !PetscIsInfReal(trace), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "W has no positive diagonal at contact %" PetscInt_FMT ": neither of its bodies can move", i + 1);
-    PetscCheck(!PetscIsInfOrNanReal(q2), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "q is not finite at contact %" PetscInt_FMT, i + 1);
+    for (PetscInt c = 0; c < s->rows[i]; c++) trace += s->w[9 * d + 4 * c];
+    PetscCheck(trace > 0 && !PetscIsInfReal(trace), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "W has no positive diagonal at contact %" PetscInt_FMT ": neither of its bodies can move", Number_Private(s, i));
     s->rho[i] = s->rows[i] / trace;
-    sum[0] += s->fclib ? q2 : s->rho[i] * q2;
-    if (s->cohesion[i] != 0) sum[1]++;
-    if (s->relation[i] == RELATION_STICK || (s->relation[i] == RELATION_CONE && s->mu[i] < 1e-6) || (s->relation[i] == RELATION_INTERVAL && !(s->lo[i] == 0 && s->hi[i] == PETSC_INFINITY))) sum[2]++;
+    if (s->cohesion[i] != 0) sum[0]++;
+    if (!SystemIsBall(s, i)) sum[1]++;
   }
-  PetscCall(SystemSum(s, 3, sum));
-  s->scale = s->statics ? 0 : (s->fclib ? PetscSqrtReal(sum[0]) : sum[0]);
-  s->balls = sum[2] > 0 ? PETSC_FALSE : PETSC_TRUE;
-  if (sum[1] > 0) PetscCall(SystemCohesion_Private(s));
+  PetscCall(SystemSum(s, 2, sum));
+  s->cohesive = sum[0] > 0 ? PETSC_TRUE : PETSC_FALSE;
+  s->balls    = sum[1] > 0 ? PETSC_FALSE : PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode SystemSetScale(System s)
+{
+  PetscReal sum = 0;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < s->n; i++) {
+    PetscReal q2 = 0;
+
+    for (PetscInt c = 0; c < s->rows[i]; c++) q2 += s->q[3 * i + c] * s->q[3 * i + c];
+    PetscCheck(!PetscIsInfOrNanReal(q2), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "q is not finite at contact %" PetscInt_FMT, Number_Private(s, i));
+    sum += s->fclib ? q2 : s->rho[i] * q2;
+  }
+  PetscCall(SystemSum(s, 1, &sum));
+  s->scale = s->statics ? 0 : (s->fclib ? PetscSqrtReal(sum) : sum);
   PetscFunctionReturn(0);
 }
 

@@ -14,9 +14,11 @@ typedef enum {
 typedef struct _p_System *System;
 struct _p_System {
   PetscInt       n, nghost;           /* blocks; blocks of other ranks that columns refer to, as n, n + 1, ... (only if shared) */
+  PetscInt       first;               /* where the blocks begin in the rank's system, if this is a part of it */
+  const PetscInt *place;              /* where blocks are, in the order they came (NULL: in that order) */
   PetscInt      *ptr, *col, *diag;    /* block rows; columns ascending; where the diagonal block is. The pattern is symmetric */
   PetscReal     *w;                   /* 3x3 blocks by columns, as PETSc's BAIJ has them; 4 numbers more at the end, for wide loads */
-  PetscReal     *q;                   /* 3 n + 1; the given velocities until SystemSetUp() takes cohesion into them */
+  PetscReal     *q;                   /* 3 n + 1; the given velocities until SystemSetCohesion() takes cohesion into them */
   unsigned char *relation, *rows;     /* Relation; 1, 2 or 3 rows */
   PetscReal     *mu, *lo, *hi;        /* of cones; of intervals */
   PetscReal     *cohesion;            /* of cones: r here is the impulse plus this much along the normal, which is what is in the cone */
@@ -24,6 +26,7 @@ struct _p_System {
   PetscBool      fclib;               /* merit: FCLib's error instead of the one in energy units */
   PetscBool      statics;             /* q does not count in the merit's scale */
   PetscReal      scale;               /* sum rho |q|^2, or |q| of FCLib's error */
+  PetscBool      cohesive;            /* some blocks are */
   PetscBool      balls;               /* all blocks are cones with finite friction above 1e-6, equal rows or one-sided limits: what an interior point method can do */
   PetscInt       capacity, wcapacity; /* what is allocated: blocks, values */
   PetscBool      matfree;             /* off-diagonal blocks are not known, only products */
@@ -41,8 +44,12 @@ PETSC_EXTERN PetscErrorCode SystemCreate(System *s);
 PETSC_EXTERN PetscErrorCode SystemDestroy(System *s);
 /* Room for n blocks and nnz blocks of W; n is set, contents are not. */
 PETSC_EXTERN PetscErrorCode SystemReserve(System s, PetscInt n, PetscInt nnz);
-/* After pattern, values, q and laws are in place: diag, rho, scale. Refuses what is not finite and blocks without stiffness. */
+/* After pattern, values and laws are in place: diag, rho. Refuses blocks without stiffness. */
 PETSC_EXTERN PetscErrorCode SystemSetUp(System s);
+/* After q is in place, as it is given: scale. Refuses what is not finite. */
+PETSC_EXTERN PetscErrorCode SystemSetScale(System s);
+/* After that: takes cohesion into q */
+PETSC_EXTERN PetscErrorCode SystemSetCohesion(System s);
 /* u = W r + q; r has 3 (n + nghost) + 1 numbers, its ghosts are filled here */
 PETSC_EXTERN PetscErrorCode SystemMult(System s, PetscReal *r, PetscReal *u);
 /* Sums over the ranks that share the system */
@@ -52,10 +59,20 @@ PETSC_EXTERN PetscErrorCode SystemMerit(System s, const PetscReal *r, const Pets
 /* The natural map of one block, r - P(r - rho u^), u^ with mu |u_T| added to its normal part */
 PETSC_EXTERN void SystemNaturalMap(System s, PetscInt i, PetscReal rho, const PetscReal *r, const PetscReal *u, PetscReal *f);
 
+/* An interior-point method can do this block */
+static inline PetscBool SystemIsBall(System s, PetscInt i)
+{
+  const Relation r = (Relation)s->relation[i];
+
+  return r == RELATION_STICK || (r == RELATION_CONE && s->mu[i] < 1e-6) || (r == RELATION_INTERVAL && !(s->lo[i] == 0 && s->hi[i] == PETSC_INFINITY)) ? PETSC_FALSE : PETSC_TRUE;
+}
+
 /* What a solve has done, for reports */
 typedef struct {
   PetscReal merit;
   PetscInt  sweeps, newton, outer, failed, conic; /* sweeps; Newton solves; proximal steps; inner solves that failed; interior-point steps */
+  PetscInt  islands, solved;                      /* of a whole problem: islands; those that were not good enough at the start */
+  PetscReal mean[3];                              /* sweeps, Newton solves and interior-point steps that a block has seen, on average over all blocks */
 } SolveReport;
 static inline PetscInt SolveReportIterations(const SolveReport *r)
 {

@@ -28,7 +28,7 @@ typedef struct {
 
 static PetscBool TLCorrected_Private(Batch batch)
 {
-  return batch->tangent == TANGENT_CORRECTED && !batch->part->elastic.linear ? PETSC_TRUE : PETSC_FALSE;
+  return batch->tangent == TANGENT_CORRECTED ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* Must the passes of a defect correction alternate with the dual problem? */
@@ -49,7 +49,10 @@ static PetscErrorCode TLSetUp_Private(Batch batch)
   PetscCall(NodalSetUp(batch, &tl->nodal));
   PetscCall(PartSetUpElastic(part));
   /* Small strains about the placed state know no rotation: their torque belongs to the model, and without it the energy would not close. */
-  if (part->elastic.linear) batch->conserve = PETSC_FALSE;
+  if (part->elastic.linear) {
+    batch->conserve = PETSC_FALSE;
+    batch->tangent  = TANGENT_FACTORED; /* once and for all */
+  }
   PetscCall(PetscMalloc4(9 * part->pattern.ia[part->pattern.nb], &tl->k, n, &tl->x, n, &tl->um, n, &tl->f));
   PetscCall(PetscCalloc3(n * batch->n, &tl->r, n * batch->n, &tl->ku, n * batch->n, &tl->r0));
   PetscCall(PetscCalloc4(batch->n, &tl->factor, batch->n, &tl->corrector, batch->n, &tl->lost, batch->n, &tl->columns));
@@ -249,7 +252,7 @@ static PetscErrorCode TLRoundOff_Private(Batch batch, PetscInt d, const PetscRea
 }
 
 /* The corrections of domain d are slow: they are at their end by round-off, or the operator has to be factored after all. */
-static PetscErrorCode TLSlow_Private(Batch batch, PetscInt d, Corrector c, const PetscReal *b, const PetscReal *x1)
+static PetscErrorCode TLSlow_Private(Batch batch, const Stage *stage, PetscInt d, Corrector c, const PetscReal *b, const PetscReal *x1)
 {
   TL       *tl = (TL *)batch->data;
   PetscBool only;
@@ -261,10 +264,10 @@ static PetscErrorCode TLSlow_Private(Batch batch, PetscInt d, Corrector c, const
     c->done = PETSC_TRUE;
   } else {
     if (!tl->lost[d]) {
-      PetscCall(TLFactor_Private(batch, d, TLOperator_Private(batch, d)));
       tl->lost[d] = PETSC_TRUE;
       batch->nfallback++;
-      if (batch->touched) batch->again = PETSC_TRUE; /* rows know the other operator */
+      if (TLCoupled_Private(batch, stage)) batch->again = PETSC_TRUE; /* rows know the other operator: from linearize on */
+      else PetscCall(TLFactor_Private(batch, d, TLOperator_Private(batch, d)));
     }
     PetscCall(CorrectorRestart(c));
   }
@@ -272,7 +275,7 @@ static PetscErrorCode TLSlow_Private(Batch batch, PetscInt d, Corrector c, const
 }
 
 /* The whole loop for a domain that nothing couples to others: x = A^-1 b into b */
-static PetscErrorCode TLSolveCorrected_Private(Batch batch, PetscInt d, PetscReal *b)
+static PetscErrorCode TLSolveCorrected_Private(Batch batch, const Stage *stage, PetscInt d, PetscReal *b)
 {
   TL       *tl = (TL *)batch->data;
   PetscReal change, *x1 = tl->um;
@@ -285,7 +288,7 @@ static PetscErrorCode TLSolveCorrected_Private(Batch batch, PetscInt d, PetscRea
   while (!c->done && !tl->lost[d]) {
     PetscCall(TLPass_Private(batch, d, c, b, NULL, x1));
     PetscCall(CorrectorAccept(c, x1, &change));
-    if (c->slow) PetscCall(TLSlow_Private(batch, d, c, b, x1));
+    if (c->slow) PetscCall(TLSlow_Private(batch, stage, d, c, b, x1));
   }
   if (tl->lost[d]) PetscCall(FactorSolve(tl->factor[d], 1, b));
   else PetscCall(PetscArraycpy(b, c->x, c->n));
@@ -304,7 +307,7 @@ static PetscErrorCode TLMix_Private(Batch batch, const Stage *stage, PetscReal *
     PetscReal one;
 
     PetscCall(CorrectorAccept(c, batch->du + d * n, &one));
-    if (c->slow) PetscCall(TLSlow_Private(batch, d, c, tl->r + d * n, batch->du + d * n));
+    if (c->slow) PetscCall(TLSlow_Private(batch, stage, d, c, tl->r + d * n, batch->du + d * n));
     if (!c->done) *change = PetscMax(*change, one);
   }
   PetscFunctionReturn(0);
@@ -337,7 +340,7 @@ static PetscErrorCode TLSolve_Private(Batch batch, const Stage *stage, PetscReal
 
         Mat3Vec(R0, b, r + 3 * i);
       }
-    } else if (TLCorrected_Private(batch)) PetscCall(TLSolveCorrected_Private(batch, d, r));
+    } else if (TLCorrected_Private(batch)) PetscCall(TLSolveCorrected_Private(batch, stage, d, r));
     else PetscCall(FactorSolve(tl->factor[d], 1, r)); /* (14) */
     LanesAXPY(n, 1, 1, r, du, du);
   }

@@ -3,6 +3,8 @@
 #include "zhangskeel.h"
 #include <petsc/private/tsimpl.h>
 
+#define STEPPER_PASSES 200 /* most of a step with corrected tangents and rows */
+
 const char *const EventNames[EVENT_COUNT] = {"Predict", "Detect", "Linearize", "Solve", "Condense", "Dual", "Correct", "Balance", "Output"};
 
 static const char Citation[] = "@techreport{koziara2017,\n"
@@ -92,7 +94,7 @@ static PetscErrorCode StepperFree_Private(Stepper s, Stage *stage, PetscReal *wo
   PetscCall(PetscLogEventBegin(s->event[EVENT_SOLVE], 0, 0, 0, 0));
   ForBatches(s, b)
   {
-    if (!whole && !b->ops->mix) continue;
+    if (!whole && !(b->ops->mix && b->touched && b->tangent == TANGENT_CORRECTED)) continue;
     StageSetBatch(stage, b);
     PetscCall((*b->ops->solve)(b, stage, &change));
     if (s->implicit) *worst = PetscMax(*worst, change);
@@ -116,8 +118,9 @@ static PetscErrorCode StepperConstrain_Private(Stepper s, const Stage *stage)
   PetscFunctionReturn(0);
 }
 
-/* Do bodies whose solves are corrections go on? Collective. Where one of them needs another operator the passes begin again. */
-static PetscErrorCode StepperMix_Private(Stepper s, Stage *stage, PetscBool *more)
+/* Do bodies whose solves are corrections go on? Collective. Where one of them needs another operator the passes begin again. The last pass is one
+   in which rows knew that it might be. */
+static PetscErrorCode StepperMix_Private(Stepper s, Stage *stage, PetscInt pass, PetscBool *more)
 {
   PetscReal change, state[2] = {0, 0};
 
@@ -134,7 +137,10 @@ static PetscErrorCode StepperMix_Private(Stepper s, Stage *stage, PetscBool *mor
   }
   PetscCall(PetscLogEventEnd(s->event[EVENT_SOLVE], 0, 0, 0, 0));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, state, 2, MPIU_REAL, MPIU_MAX, s->model->comm));
-  *more = state[0] > 0 || state[1] > 0 ? PETSC_TRUE : PETSC_FALSE;
+  *more = state[0] > 0 || state[1] > 0 || stage->rough ? PETSC_TRUE : PETSC_FALSE;
+  PetscCheck(!*more || pass < STEPPER_PASSES, s->model->comm, PETSC_ERR_USER_INPUT, "t = %g: contact and the corrected tangent of tl have not come together in %" PetscInt_FMT " passes (last change %.2g); take a smaller -ts_dt, or tangent factored",
+             (double)stage->t, pass, (double)state[0]);
+  stage->rough = state[0] > 1e-4 || state[1] > 0 ? PETSC_TRUE : PETSC_FALSE;
   if (state[1] > 0) {
     PetscCall(ConstraintSetRestart(s->constraints));
     stage->iteration = -1;
@@ -209,6 +215,7 @@ static PetscErrorCode StepperTry_Private(Stepper s, PetscReal t, PetscReal h, Pe
   Stage     stage = {.t = t, .h = h, .implicit = s->implicit, .balance = balance};
   PetscReal worst;
   PetscBool rows  = PETSC_FALSE, taken;
+  PetscInt  pass  = 0;
 
   PetscFunctionBeginUser;
   *fail = FAIL_NONE;
@@ -224,13 +231,14 @@ static PetscErrorCode StepperTry_Private(Stepper s, PetscReal t, PetscReal h, Pe
     PetscCall(StepperTunnel_Private(s, t, h, fail));
   }
   if (!*fail) PetscCall(ModelLoads(s->model, &stage));
+  stage.rough = rows && s->model->corrected && !s->implicit ? PETSC_TRUE : PETSC_FALSE;
   for (stage.iteration = 0; !*fail; stage.iteration++) {
     PetscBool more = PETSC_FALSE;
 
     PetscCall(StepperFree_Private(s, &stage, &worst));
     s->iterations++;
     if (rows) PetscCall(StepperConstrain_Private(s, &stage));
-    if (rows && !s->implicit) PetscCall(StepperMix_Private(s, &stage, &more));
+    if (rows && s->model->corrected && !s->implicit) PetscCall(StepperMix_Private(s, &stage, ++pass, &more));
     if (more) continue;
     if (!s->implicit) break;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPIU_REAL, MPIU_MAX, s->model->comm));

@@ -83,9 +83,17 @@ PetscErrorCode PartPoint(Part part, PetscInt elem, const PetscReal xi[3], Materi
 /* The registry: a formulation is one file in integrators/ and one line where they register. */
 static PetscFunctionList FormulationList = NULL;
 
+static PetscErrorCode FormulationFinalize_Private(void)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscFunctionListDestroy(&FormulationList));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode FormulationRegister(const FormulationOps *ops)
 {
   PetscFunctionBeginUser;
+  if (!FormulationList) PetscCall(PetscRegisterFinalize(FormulationFinalize_Private));
   PetscCall(PetscFunctionListAdd(&FormulationList, ops->name, (void (*)(void))ops));
   PetscFunctionReturn(0);
 }

@@ -34,6 +34,7 @@ typedef struct {
   PetscReal sm, sk;      /* A = sm M + sk K, from h and the batch's damping (StageSetBatch) */
   PetscInt  iteration;   /* 0: from du = 0; the linearly implicit step has no other */
   PetscBool implicit;    /* iterated: the force is taken at q(t + h/2) + h/4 du (19) */
+  PetscBool rough;       /* du will still change: rows must not draw conclusions that stay */
   PetscReal balance;     /* time that the energy balance after this step stands for; 0: none is made */
 } Stage;
 
@@ -111,8 +112,8 @@ struct _FormulationOps {
   PetscErrorCode (*predict)(Batch, const Stage *);               /* q(t + h/2), frame, indicator */
   PetscErrorCode (*linearize)(Batch, const Stage *);             /* operator and residual at the stage's configuration */
   PetscErrorCode (*solve)(Batch, const Stage *, PetscReal *change); /* du += A^-1 residual; *change = max |correction| / max |du| */
-  /* Tangents that are corrected and batch->impulse: solve is one pass, from the last iterate and the present impulse. When contact has changed
-     du and impulse, mix takes du into the next iterate; *change = max |du - iterate| / max |du|, 0 when all domains are done. NULL: solve is exact. */
+  /* Tangents that are corrected, in touched batches: solve is one pass, from the last iterate and the impulses so far. When rows have changed du,
+     mix takes it into the next iterate; *change = max |du - iterate| / max |du|, 0 when all domains are done. NULL: solve is exact. */
   PetscErrorCode (*mix)(Batch, const Stage *, PetscReal *change);
   PetscErrorCode (*correct)(Batch, const Stage *);               /* u, q at t + h; external work */
   PetscErrorCode (*energies)(Batch, const Stage *);              /* kinetic, internal; adds the work of damping when stage->balance */

@@ -126,7 +126,7 @@ static int BodyCompareBatchId_Private(const void *a, const void *b)
 PetscErrorCode ModelSetUp(Model model)
 {
   Body    *order;
-  PetscInt nq = 0, nu = 0, sizes[2] = {0, 0};
+  PetscInt nq = 0, nu = 0, sizes[3] = {0, 0, 0};
 
   PetscFunctionBeginUser;
   if (model->nbody) qsort(model->body, model->nbody, sizeof(Body), BodyCompareId_Private);
@@ -149,6 +149,7 @@ PetscErrorCode ModelSetUp(Model model)
     nu += (batch->lanes * batch->nu + 7) / 8 * 8;
     sizes[0] += batch->n;
     sizes[1] += batch->n * batch->nu;
+    if (ops->mix && batch->tangent == TANGENT_CORRECTED) sizes[2]++;
     ModelPush_Private(model->batch, model->nbatch, batch);
     for (PetscInt d = 0; d < batch->n; d++) {
       Body *at = (Body *)bsearch(&batch->domain[d].body, model->body, model->nbody, sizeof(Body), BodyCompareId_Private);
@@ -157,9 +158,10 @@ PetscErrorCode ModelSetUp(Model model)
     }
   }
   PetscCall(PetscFree(order));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sizes, 2, MPIU_INT, MPI_SUM, model->comm));
-  model->nglobal = sizes[0];
-  model->ndof    = sizes[1];
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sizes, 3, MPIU_INT, MPI_SUM, model->comm));
+  model->nglobal   = sizes[0];
+  model->ndof      = sizes[1];
+  model->corrected = sizes[2] ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(SIMDCalloc(nq, &model->qarray));
   PetscCall(SIMDCalloc(nu, &model->uarray));
   PetscCall(VecCreateMPIWithArray(model->comm, 1, nq, PETSC_DETERMINE, model->qarray, &model->q));

@@ -28,6 +28,7 @@ struct _p_Model {
   Part       *part;                 /* owned by the model */
   PetscInt    nbatch;
   Batch      *batch;
+  PetscBool   corrected;            /* some batch, on any rank, has a tangent that is corrected */
   Vec         q, u;
   PetscReal  *qarray, *uarray;      /* their numbers */
   PetscInt    nforce;

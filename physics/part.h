@@ -15,6 +15,7 @@ typedef struct _p_Compliance *Compliance; /* compliance.h */
 typedef struct _p_Part *Part;
 struct _p_Part {
   char        *name;
+  PetscInt     number;     /* the same on all ranks that have the part */
   Mesh         mesh;
   Material     material;
   Elastic      elastic;

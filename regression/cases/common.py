@@ -8,10 +8,10 @@
     c.close("energy at the end", h["total"][-1], h["total"][0], rtol=1e-4)
     c.finish()
 """
-import atexit, math, os, shutil, subprocess, sys, tempfile
+import atexit, json, math, os, shutil, subprocess, sys, tempfile
 import numpy as np
 
-__all__ = ["Checks", "arguments", "fail", "np", "read_csv", "run", "temporary"]
+__all__ = ["Checks", "arguments", "fail", "np", "play", "read_csv", "run", "temporary"]
 
 
 def fail(text):
@@ -89,6 +89,19 @@ def read_csv(path):
     except ValueError as e: fail(f"{path}: {e}")
     if rows.ndim != 2 or rows.shape[1] != len(names): fail(f"{path}: {len(names)} names but rows of other lengths")
     return {n: rows[:, i] for i, n in enumerate(names)}
+
+
+def play(exe, bodies, dt, steps, probes=None, contact=None, gravity=None, extra=None, every=1, options=(), timeout=None):
+    """One run of a model: its history and its summary. bodies, probes: {name: section}; contact: that section; extra: other sections of the options file."""
+    directory = temporary()
+    model = {"ts": {"type": "zhangskeel", "dt": dt, "max_steps": steps}, "bodies": list(bodies), **bodies, **(extra or {}), "output": {"history": "h.csv", "digits": 17, "interval": dt * every}}
+    if probes: model |= {"probes": list(probes), **probes}
+    if contact: model["contact"] = contact
+    if gravity is not None: model["gravity"] = [float(x) for x in gravity]
+    with open(os.path.join(directory, "case.yml"), "w") as f: json.dump(model, f)
+    # no guard: cases look at the balance themselves
+    r = run(exe, ["-options_file", "case.yml", "-progress", "false", "-energy_guard", 0, "-summary", "s.json", *options], directory=directory, timeout=timeout)
+    with open(r.path("s.json")) as f: return read_csv(r.path("h.csv")), json.load(f)
 
 
 class Checks:

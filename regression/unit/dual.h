@@ -69,6 +69,53 @@ static inline PetscInt FindMasonry(const char name[])
   return -1;
 }
 
+/* Several problems beside each other, their blocks mixed: islands that are spread over all ranks */
+static inline void Mix(int n, const Blocks part[], Blocks *p)
+{
+  PetscInt *name, first = 0, nnz = 0;
+
+  p->n = 0;
+  for (int k = 0; k < n; k++) {
+    p->n += part[k].n;
+    nnz += part[k].ptr[part[k].n];
+  }
+  Ok(PetscMalloc1(p->n, &name));
+  Ok(PetscMalloc3(p->n + 1, &p->ptr, 3 * p->n, &p->q, p->n, &p->row));
+  Ok(PetscMalloc1(nnz, &p->col));
+  Ok(PetscMalloc1(9 * nnz, &p->w));
+  for (PetscInt i = 0; i < p->n; i++) name[i] = i;
+  for (PetscInt i = p->n - 1; i > 0; i--) {
+    const PetscInt j = (PetscInt)((double)(i + 1) * Uniform()), swap = name[i];
+
+    name[i] = name[j];
+    name[j] = swap;
+  }
+  for (PetscInt i = 0; i <= p->n; i++) p->ptr[i] = 0;
+  for (int k = 0; k < n; first += part[k++].n)
+    for (PetscInt i = 0; i < part[k].n; i++) p->ptr[name[first + i] + 1] = part[k].ptr[i + 1] - part[k].ptr[i];
+  for (PetscInt i = 0; i < p->n; i++) p->ptr[i + 1] += p->ptr[i];
+  first = 0;
+  for (int k = 0; k < n; first += part[k++].n)
+    for (PetscInt i = 0; i < part[k].n; i++) {
+      const PetscInt to = name[first + i];
+
+      p->row[to] = part[k].row[i];
+      memcpy(p->q + 3 * to, part[k].q + 3 * i, 3 * sizeof(PetscReal));
+      for (PetscInt l = part[k].ptr[i]; l < part[k].ptr[i + 1]; l++) { /* insertion keeps columns ascending */
+        const PetscInt col = name[first + part[k].col[l]];
+        PetscInt       at = p->ptr[to] + l - part[k].ptr[i];
+
+        for (; at > p->ptr[to] && p->col[at - 1] > col; at--) {
+          p->col[at] = p->col[at - 1];
+          memcpy(p->w + 9 * at, p->w + 9 * (at - 1), 9 * sizeof(PetscReal));
+        }
+        p->col[at] = col;
+        memcpy(p->w + 9 * at, part[k].w + 9 * l, 9 * sizeof(PetscReal));
+      }
+    }
+  Ok(PetscFree(name));
+}
+
 /* U = W R + q */
 static inline void Product(const Blocks *p, const PetscReal R[], PetscReal U[])
 {

@@ -496,6 +496,7 @@ static void test_units(void **state)
       PetscInt        n;
 
       SceneStart(&s);
+      Ok(DetectorSetPassDeep(s.d, PETSC_TRUE));
       s.h = 1;
       SceneBox(&s, DETECT_RIGID, f, f, f, cells, none, none);
       SceneBox(&s, t % 5 ? DETECT_RIGID : DETECT_DEFORMABLE, f * size[0], f * size[1], f * size[2], 3, none, none);
@@ -514,6 +515,32 @@ static void test_units(void **state)
       }
       SceneEnd(&s);
     }
+  }
+}
+
+/* A cube over the edge of a block, almost as deep from above as from the side: the lesser depth wins, but a contact at work stays until
+   it is twice as deep */
+static void test_force(void **state)
+{
+  const PetscReal deep[4] = {0.009, 0.011, 0.019, 0.021}; /* from above; from the side: 0.01 */
+  Scene           s;
+  const Contact  *c;
+  ContactKey      key[16];
+  PetscInt        n, nkey = 0;
+
+  (void)state;
+  for (PetscInt t = 0; t < 5; t++) { /* at last without force, as shallow as when it was enough */
+    SceneStart(&s);
+    SceneBox(&s, DETECT_RIGID, 4, 4, 1, 1, none, V(0, 0, -0.5));
+    SceneBox(&s, DETECT_RIGID, 1, 1, 1, 1, none, V(2.49, 0.3, 0.5 - deep[t < 4 ? t : 1]));
+    if (t < 4) Ok(DetectorSetForce(s.d, nkey, key));
+    n = SceneUpdate(&s, &c);
+    Check(&s, n, c);
+    assert_true(n >= 2 && n <= 16);
+    for (PetscInt i = 0; i < n; i++)
+      if (!(t < 3 ? c[i].normal[2] > 0.99 : c[i].normal[0] > 0.99)) fail_msg("case %d: normal (%g, %g, %g)", (int)t, (double)c[i].normal[0], (double)c[i].normal[1], (double)c[i].normal[2]);
+    for (PetscInt i = 0; i < n && !t; i++) key[nkey++] = c[i].key;
+    SceneEnd(&s);
   }
 }
 
@@ -549,7 +576,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_faces), cmocka_unit_test(test_keys), cmocka_unit_test(test_deformable), cmocka_unit_test(test_edges), cmocka_unit_test(test_rocking), cmocka_unit_test(test_plate),
-    cmocka_unit_test(test_corner), cmocka_unit_test(test_pipe), cmocka_unit_test(test_units), cmocka_unit_test(test_find), cmocka_unit_test(test_warped), cmocka_unit_test(test_centroid), cmocka_unit_test(test_class), cmocka_unit_test(test_depth),
+    cmocka_unit_test(test_corner), cmocka_unit_test(test_pipe), cmocka_unit_test(test_units), cmocka_unit_test(test_force), cmocka_unit_test(test_find), cmocka_unit_test(test_warped), cmocka_unit_test(test_centroid), cmocka_unit_test(test_class), cmocka_unit_test(test_depth),
   };
 
   return UNIT_MAIN("detect", tests);

@@ -258,7 +258,10 @@ static void test_lists(void **state)
 
   (void)state;
   MakePool(&seed);
-  for (PetscInt k = 0; k < 2; k++) Ok(DetectorCreate(PETSC_COMM_SELF, &d[k]));
+  for (PetscInt k = 0; k < 2; k++) {
+    Ok(DetectorCreate(PETSC_COMM_SELF, &d[k]));
+    Ok(DetectorSetPassDeep(d[k], PETSC_TRUE));
+  }
   for (PetscInt b = 0; b < BODIES; b++) {
     for (PetscInt c = 0; c < 3; c++) at[b][c] = 6 * Uniform(&seed) - 3;
     RandomVector(&seed, 3, w[b]);
