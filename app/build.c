@@ -529,23 +529,6 @@ static PetscErrorCode BuildSections_Private(Builder *b)
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode BuildName_Private(void *ctx, PetscInt id, char name[], size_t length)
-{
-  const Builder *b  = (Builder *)ctx;
-  PetscInt       lo = 0, hi = b->nsection - 1;
-
-  PetscFunctionBeginUser;
-  while (lo < hi) { /* the last section that begins at id or before */
-    const PetscInt mid = lo + (hi - lo + 1) / 2;
-
-    if (b->section[mid].first <= id) lo = mid;
-    else hi = mid - 1;
-  }
-  if (b->section[lo].many) PetscCall(PetscSNPrintf(name, length, "%s_%" PetscInt_FMT, b->section[lo].name, id - b->section[lo].first));
-  else PetscCall(PetscStrncpy(name, b->section[lo].name, length));
-  PetscFunctionReturn(0);
-}
-
 PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes *probes, Pairs *pairs, Supports *supports)
 {
   Builder        b     = {.settings = settings};
@@ -578,11 +561,12 @@ PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes
   PetscCall(PetscFree(own));
   PetscCall(BuildKeepParts_Private(&b, *model));
   PetscCall(ErrorAgree(comm, ModelSetUp(*model)));
+  for (PetscInt i = 0; i < b.nsection; i++) PetscCall(ModelAddSection(*model, b.section[i].name, b.section[i].first, b.section[i].many));
   PetscCall(BuildGravity_Private(settings, *model));
   PetscCall(ErrorAgree(comm, BuildForces_Private(comm, &b, *model)));
   PetscCall(ErrorAgree(comm, BuildProbes_Private(comm, &b, *model, probes)));
   PetscCall(BuildConstraints_Private(comm, &b, *model, supports));
-  PetscCall(PairsCreate(settings, total, BuildName_Private, &b, pairs));
+  PetscCall(PairsCreate(settings, *model, pairs));
   for (PetscInt i = 0; i < b.nsection; i++) PetscCall(CopiesDestroy(&b.section[i].copies));
   PetscCall(PetscFree(b.section));
   PetscCall(PetscFree(b.part));

@@ -66,6 +66,9 @@ PetscErrorCode ConstraintSetDestroy(ConstraintSet *set)
   PetscCall(PetscFree(s->points));
   PetscCall(PetscFree(s->frames));
   PetscCall(PetscFree(s->values));
+  PetscCall(PetscFree(s->depth_body[0]));
+  PetscCall(PetscFree(s->depth_body[1]));
+  PetscCall(PetscFree(s->depth));
   PetscCall(PetscFree(*set));
   PetscFunctionReturn(0);
 }
@@ -84,20 +87,32 @@ static PetscErrorCode ConstraintSetReal_Private(ConstraintSet set, const char op
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode ConstraintSetSetFromOptions(ConstraintSet set)
+/* One of two words */
+static PetscErrorCode ConstraintSetChoice_Private(ConstraintSet set, const char option[], const char first[], const char second[], PetscInt *choice)
 {
-  static const char *const signorini[] = {"gap", "velocity"}, *const theta[] = {"safe", "paper"};
-  PetscInt                 choice;
-  PetscBool                given;
+  char      text[64];
+  PetscBool given;
 
   PetscFunctionBeginUser;
-  PetscOptionsBegin(set->comm, NULL, "Contact", NULL);
-  PetscCall(PetscOptionsEList("-contact_signorini", "Law of the normal direction", "", signorini, 2, signorini[set->signorini], &choice, &given));
-  if (given) set->signorini = (SignoriniKind)choice;
-  PetscCall(PetscOptionsEList("-contact_theta", "Instant at which the laws hold", "", theta, 2, theta[set->theta], &choice, &given));
-  if (given) set->theta = (ThetaKind)choice;
-  PetscCall(PetscOptionsBool("-constraints_eliminate", "Rows on one body are eliminated", "", set->supports.eliminate, &set->supports.eliminate, NULL));
-  PetscOptionsEnd();
+  PetscCall(PetscOptionsGetString(NULL, NULL, option, text, sizeof(text), &given));
+  if (!given) PetscFunctionReturn(0);
+  *choice = !strcmp(text, second);
+  PetscCheck(*choice || !strcmp(text, first), set->comm, PETSC_ERR_USER_INPUT, "%s: '%s' is neither %s nor %s", option + 1, text, first, second);
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetSetFromOptions(ConstraintSet set)
+{
+  PetscInt choice[3] = {(PetscInt)set->signorini, (PetscInt)set->theta, (PetscInt)set->overlap};
+
+  PetscFunctionBeginUser;
+  PetscCall(ConstraintSetChoice_Private(set, "-contact_signorini", "gap", "velocity", &choice[0]));
+  PetscCall(ConstraintSetChoice_Private(set, "-contact_theta", "safe", "paper", &choice[1]));
+  PetscCall(ConstraintSetChoice_Private(set, "-contact_overlap", "keep", "error", &choice[2]));
+  set->signorini = (SignoriniKind)choice[0];
+  set->theta     = (ThetaKind)choice[1];
+  set->overlap   = (OverlapKind)choice[2];
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-constraints_eliminate", &set->supports.eliminate, NULL));
   PetscCall(ConstraintSetReal_Private(set, "-contact_friction", INFINITY, &set->law.friction));
   PetscCall(ConstraintSetReal_Private(set, "-contact_restitution", 1, &set->law.restitution));
   PetscCall(ConstraintSetReal_Private(set, "-contact_cohesion", PETSC_MAX_REAL, &set->law.cohesion));
@@ -227,13 +242,14 @@ static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *
       row->frame[k]     = c->normal[k];
       row->frame[3 + k] = c->tangent[0][k];
       row->frame[6 + k] = c->tangent[1][k];
-      row->x[k]         = set->model->body[c->body[here]]->origin[k] + c->x[here][k];
+      row->x[k]         = set->model->body[c->body[here]]->origin[k] + c->x[here][k] - (here ? c->gap * c->normal[k] : 0);
       row->R[k]         = 0;
     }
     row->point[0]    = c->point[0];
     row->point[1]    = c->point[1];
     row->gap         = c->gap;
     row->area        = c->area;
+    row->ell         = c->ell;
     row->theta       = 1;
     row->restitution = law->restitution;
     row->flags       = CONSTRAINT_OPEN | (old ? old->flags & CONSTRAINT_GLUED : 0);
@@ -254,12 +270,19 @@ PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscB
   PetscFunctionBeginUser;
   if (set->contact) {
     PetscCall(ConstraintSetPlace_Private(set, stage));
+    if (set->reversible) {
+      PetscCall(PetscFree(set->depth_body[0]));
+      PetscCall(PetscFree(set->depth_body[1]));
+      PetscCall(PetscFree(set->depth));
+      PetscCall(DetectorGetDepths(set->detector, &set->ndepth, &set->depth_body[0], &set->depth_body[1], &set->depth));
+    }
     PetscCall(DetectorUpdate(set->detector, stage->h, &n, &contact));
   }
   set->step++;
   set->taken = PETSC_FALSE;
   PetscCall(ConstraintSetRows_Private(set, stage, n, contact));
   PetscCall(PetscMemzero(&set->report, sizeof(set->report)));
+  set->report.h = stage->h;
   for (PetscInt i = 0; i < set->n; i++) set->report.penetration = PetscMax(set->report.penetration, -set->row[i].gap);
   total[0] = set->n;
   if (set->supports.nkept) PetscCall(ConstraintSetKeptRows_Private(set, stage));
@@ -286,20 +309,24 @@ PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscB
   PetscCall(ConstraintSetRelative_Private(set, v0));
   for (PetscInt i = 0; i < set->n; i++) PetscCall(PetscArraycpy(set->row[i].U0, set->u + 3 * i, 3));
   PetscCall(ConstraintSetKeptTargets_Private(set, stage));
+  if (set->contact && set->step == 1) PetscCall(ConstraintSetOverlaps_Private(set, stage));
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode ConstraintSetForget(ConstraintSet set)
+PetscErrorCode ConstraintSetSetReversible(ConstraintSet set, PetscBool reversible)
 {
-  PetscInt   n, *a, *b;
-  PetscReal *depth;
-
   PetscFunctionBeginUser;
-  PetscCall(DetectorGetDepths(set->detector, &n, &a, &b, &depth));
-  PetscCall(DetectorSetDepths(set->detector, n, a, b, depth));
-  PetscCall(PetscFree(a));
-  PetscCall(PetscFree(b));
-  PetscCall(PetscFree(depth));
+  set->reversible = reversible;
+  PetscFunctionReturn(0);
+}
+
+/* What the rows remember is written by ConstraintSetAccept() only. */
+PetscErrorCode ConstraintSetReject(ConstraintSet set)
+{
+  PetscFunctionBeginUser;
+  PetscCheck(set->reversible, set->comm, PETSC_ERR_ARG_WRONGSTATE, "ConstraintSetSetReversible() comes first");
+  PetscCall(DetectorSetDepths(set->detector, set->ndepth, set->depth_body[0], set->depth_body[1], set->depth));
+  set->step--;
   PetscFunctionReturn(0);
 }
 

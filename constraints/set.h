@@ -10,6 +10,8 @@
 typedef enum { SIGNORINI_GAP, SIGNORINI_VELOCITY } SignoriniKind;
 /* safe: no row adds energy in any step; paper: the laws hold for the velocity at the end of a step */
 typedef enum { THETA_SAFE, THETA_PAPER } ThetaKind;
+/* Bodies that overlap at the start: a warning, or an error */
+typedef enum { OVERLAP_KEEP, OVERLAP_ERROR } OverlapKind;
 typedef enum { STEP_STOP, STEP_CUT, STEP_CONTINUE } StepFailure;
 
 /* How two bodies touch */
@@ -29,8 +31,10 @@ typedef struct {
   PetscMPIInt  rank[2];     /* and who has them */
   ContactPoint point[2];
   PetscReal    frame[9];    /* directions as rows, the normal first */
-  PetscReal    x[3];        /* where, at the half step */
+  PetscReal    x[3];        /* where, at the half step: point of the first body; that of the second is a gap along the normal from it */
+  PetscReal    centre[3];   /* mass centre of the second body then, if ConstraintSetSetCentres() asks for it */
   PetscReal    gap, area;
+  PetscReal    ell;         /* shortest edge of the mesh there */
   Row          law;
   PetscReal    restitution;
   PetscReal    theta;       /* of the tangents */
@@ -49,9 +53,12 @@ typedef struct {
   PetscInt            rows, held;   /* blocks of the dual problem, contacts and others; blocks that were eliminated from it */
   PetscInt            iterations;   /* of the SNES, of all solves of the step */
   PetscInt            solves, halved; /* solves; rows whose tangents got theta = 1/2 */
-  PetscReal           merit, penetration; /* worst merit; deepest overlap of a contact at the half step */
-  PetscReal           work;         /* of contacts on the bodies */
-  SNESConvergedReason reason;       /* of the worst solve; SNES_CONVERGED_ITERATING: there was none */
+  PetscReal           merit, penetration; /* merit of the impulses; deepest overlap of a contact at the half step */
+  PetscReal           work, friction; /* of contacts on the bodies; of it by friction */
+  PetscReal           normal;       /* sum of normal forces */
+  PetscInt            glued, broken; /* cohesion holds; has given way in this step */
+  PetscReal           h;            /* length of the step */
+  SNESConvergedReason reason;       /* of the last solve; SNES_CONVERGED_ITERATING: there was none */
 } ConstraintReport;
 
 typedef struct _p_ConstraintSet *ConstraintSet;
@@ -82,9 +89,26 @@ PETSC_EXTERN PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *s
 PETSC_EXTERN PetscErrorCode ConstraintSetRestart(ConstraintSet set);
 /* With du as it will be: works into the bodies' ledgers, and what the next step starts from */
 PETSC_EXTERN PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage);
-/* Drops lists; impulses and flags are kept */
+/* Instead of accepting: as before ConstraintSetDetect(). Only if it was said before that a step may be taken back. */
+PETSC_EXTERN PetscErrorCode ConstraintSetReject(ConstraintSet set);
+PETSC_EXTERN PetscErrorCode ConstraintSetSetReversible(ConstraintSet set, PetscBool reversible);
+/* Everything that a step leaves for the next, of this rank: detections so far, and two tables to be freed */
+#define CONSTRAINT_MEMORY_WIDTH 12
+#define CONSTRAINT_DEPTH_WIDTH  3
+PETSC_EXTERN PetscErrorCode ConstraintSetPack(ConstraintSet set, PetscInt *step, PetscInt *n, PetscReal **memory, PetscInt *ndepth, PetscReal **depth);
+/* Collective. All ranks together give all rows, in any order; each takes those of its bodies. */
+PETSC_EXTERN PetscErrorCode ConstraintSetUnpack(ConstraintSet set, PetscInt step, PetscInt n, const PetscReal memory[], PetscInt ndepth, const PetscReal depth[]);
+/* Drops what ConstraintSetPack() does not give: lists */
 PETSC_EXTERN PetscErrorCode ConstraintSetForget(ConstraintSet set);
 
+/* Accepted rows know the mass centre of their second body, for moments */
+PETSC_EXTERN PetscErrorCode ConstraintSetSetCentres(ConstraintSet set, PetscBool centres);
+/* Open, stick or slip */
+PETSC_EXTERN ContactState ConstraintGetState(const Constraint *row);
+/* f (3 per node of the part) += forces of the rows of the last step on body `body` of this rank, by the shape functions of their points */
+PETSC_EXTERN PetscErrorCode ConstraintSetAddForces(ConstraintSet set, PetscInt body, PetscReal f[]);
+/* The last dual problem, as DualSetProblem() was given it */
+PETSC_EXTERN PetscErrorCode ConstraintSetGetProblem(ConstraintSet set, PetscInt *n, const PetscInt **ptr, const PetscInt **col, const PetscReal **w, const PetscReal **b, const Row **row);
 /* Blocks of this rank in the last step, ascending by key; U and R as they ended */
 PETSC_EXTERN PetscErrorCode ConstraintSetGetRows(ConstraintSet set, PetscInt *n, const Constraint **row);
 PETSC_EXTERN PetscErrorCode ConstraintSetGetReport(ConstraintSet set, ConstraintReport *report);

@@ -11,6 +11,7 @@ typedef struct {
   PetscInt      rows;
   PetscBool     equal;     /* of a support, not of a contact */
   PetscReal     v0[3];     /* velocity of the point before */
+  PetscReal     force[3];  /* on this body in the accepted step */
   MaterialPoint point;
 } Touch;
 
@@ -88,6 +89,8 @@ struct _p_ConstraintSet {
   Dual          dual;
   SignoriniKind signorini;
   ThetaKind     theta;
+  OverlapKind   overlap;
+  PetscBool     overlaps_known;   /* those at the start are told of */
   ContactLaw    law;
   PetscInt      ngroup, *group;
   ContactLaw   *laws;
@@ -123,6 +126,10 @@ struct _p_ConstraintSet {
   PetscBool     contact;          /* contacts are looked for */
   SupportRows   supports;
   PetscReal     h;                /* of the last step that was accepted; 0: none was */
+  PetscBool     centres;          /* accepted rows get `centre` */
+  PetscBool     reversible;       /* steps may be rejected: depths of the detector before the last detection */
+  PetscInt      ndepth, *depth_body[2];
+  PetscReal    *depth;
   ConstraintReport report;
 };
 
@@ -136,6 +143,10 @@ PETSC_INTERN PetscErrorCode SideExchangeForward(SideExchange *e, PetscInt width,
 PETSC_INTERN PetscErrorCode SideExchangeBackward(SideExchange *e, PetscInt width, const PetscReal touch[], PetscReal side[]);
 /* Collective: n[t] columns and 9 n[t] values of touch t to its side. Those of sides here stay where they are, others go through the buffer *remote. */
 PETSC_INTERN PetscErrorCode SideExchangeRows(SideExchange *e, const BlockRow touch[], PetscReal **remote, PetscInt *mremote, BlockRow side[]);
+/* set_forces.c: centres of the accepted rows */
+PETSC_INTERN PetscErrorCode ConstraintSetCentres_Private(ConstraintSet set, const Stage *stage);
+/* set_overlap.c: after the first detection */
+PETSC_INTERN PetscErrorCode ConstraintSetOverlaps_Private(ConstraintSet set, const Stage *stage);
 /* set_condense.c: touches of the blocks; velocities of their points (3 each), at t or at the end; du of the bodies by impulses R (3 per block) */
 PETSC_INTERN PetscErrorCode ConstraintSetVelocities_Private(ConstraintSet set, const Stage *stage, PetscBool end, PetscReal v[]);
 PETSC_INTERN PetscErrorCode ConstraintSetTouches_Private(ConstraintSet set);

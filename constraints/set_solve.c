@@ -140,8 +140,9 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
     PetscCall(DualSolve(set->dual, set->r, set->u, &reason));
     PetscCall(DualGetReport(set->dual, &solve, &iterations));
     report->iterations += iterations;
-    report->merit = PetscMax(report->merit, solve.merit);
-    if (!report->solves++ || reason < 0) report->reason = reason;
+    report->solves++;
+    report->merit  = solve.merit; /* what is given back decides, not what was on the way to it */
+    report->reason = reason;
     halved = 0;
     if (set->theta == THETA_SAFE && !stage->rough) PetscCall(ConstraintSetHalve_Private(set, &halved));
     report->halved += halved;
@@ -171,8 +172,7 @@ PetscErrorCode ConstraintSetRestart(ConstraintSet set)
   PetscFunctionReturn(0);
 }
 
-/* Open, stick or slip */
-static ContactState ConstraintState_Private(const Constraint *row)
+ContactState ConstraintGetState(const Constraint *row)
 {
   const PetscReal normal = row->R[0] + row->law.cohesion, rt = PetscSqrtReal(PetscSqr(row->R[1]) + PetscSqr(row->R[2]));
 
@@ -183,8 +183,9 @@ static ContactState ConstraintState_Private(const Constraint *row)
 PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
 {
   Model     model = set->model;
-  PetscReal work  = 0;
-  PetscInt  state[3] = {0, 0, 0}, nforced = 0;
+  PetscReal sum[3]   = {0, 0, 0}; /* works, normal forces */
+  PetscInt  count[5] = {0, 0, 0, 0, 0}; /* by state; glued, broken */
+  PetscInt  nforced  = 0;
 
   PetscFunctionBeginUser;
   SetGrow_Private(set->n, set->mmemory, set->memory);
@@ -202,30 +203,37 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
   PetscCall(SideExchangeForward(&set->exchange, 3, set->side, set->data));
   PetscCall(ConstraintSetVelocities_Private(set, stage, PETSC_TRUE, set->data + 3 * set->ntouch));
   for (PetscInt t = 0; t < set->ntouch; t++) {
-    const Touch     *touch  = &set->touch[t];
+    Touch           *touch  = &set->touch[t];
     const Domain    *domain = model->domain[touch->body];
     const PetscReal *R = set->data + 3 * t, *v = set->data + 3 * (set->ntouch + t);
     PetscReal       *ledger = &domain->batch->ledger[domain->lane * LEDGER_SIZE];
 
+    for (PetscInt c = 0; c < 3; c++) {
+      touch->force[c] = 0;
+      for (PetscInt k = 0; k < touch->rows; k++) touch->force[c] += touch->sign * R[k] / stage->h * touch->frame[3 * k + c];
+    }
     if (!domain->batch->ops->compliance) continue;
     for (PetscInt k = 0; k < touch->rows; k++) {
       const PetscReal *e = touch->frame + 3 * k, w = 0.5 * touch->sign * R[k] * (e[0] * (touch->v0[0] + v[0]) + e[1] * (touch->v0[1] + v[1]) + e[2] * (touch->v0[2] + v[2]));
 
       ledger[touch->equal ? LEDGER_CONSTRAINT : k ? LEDGER_FRICTION : LEDGER_CONTACT] += w;
-      if (!touch->equal) work += w;
+      if (!touch->equal) sum[k ? 1 : 0] += w;
     }
   }
+  if (set->centres) PetscCall(ConstraintSetCentres_Private(set, stage));
   for (PetscInt i = 0; i < set->n; i++) {
     Constraint       *row = &set->row[i];
     ConstraintMemory *m   = &set->memory[i];
 
     if (row->law.relation != RELATION_EQUAL) {
-      state[ConstraintState_Private(row)]++;
+      count[ConstraintGetState(row)]++;
+      sum[2] += row->R[0] / stage->h;
       if (row->R[0] > 0) set->forced[nforced++] = row->key;
     }
     m->key   = row->key;
     m->flags = row->flags;
     if ((row->flags & CONSTRAINT_GLUED) && row->R[0] + row->law.cohesion <= 1e-9 * row->law.cohesion) m->flags &= ~CONSTRAINT_GLUED; /* it bore no more */
+    if (row->flags & CONSTRAINT_GLUED) count[m->flags & CONSTRAINT_GLUED ? 3 : 4]++;
     for (PetscInt k = 0; k < 3; k++) {
       m->normal[k] = row->frame[k];
       m->R[k]      = row->R[k] / stage->h;
@@ -233,10 +241,14 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
   }
   if (set->contact) PetscCall(DetectorSetForce(set->detector, nforced, set->forced));
   if (set->size > 1) {
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, state, 3, MPIU_INT, MPI_SUM, set->comm));
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &work, 1, MPIU_REAL, MPIU_SUM, set->comm));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 5, MPIU_INT, MPI_SUM, set->comm));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPIU_REAL, MPIU_SUM, set->comm));
   }
-  PetscCall(PetscArraycpy(set->report.state, state, 3));
-  set->report.work = work;
+  PetscCall(PetscArraycpy(set->report.state, count, 3));
+  set->report.glued    = count[3];
+  set->report.broken   = count[4];
+  set->report.work     = sum[0] + sum[1];
+  set->report.friction = sum[1];
+  set->report.normal   = sum[2];
   PetscFunctionReturn(0);
 }
