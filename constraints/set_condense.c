@@ -206,5 +206,6 @@ PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage)
     }
     set->ptr[i + 1] = nnz;
   }
+  set->fresh = PETSC_TRUE;
   PetscFunctionReturn(0);
 }
