@@ -225,8 +225,9 @@ static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *
     row->area        = c->area;
     row->theta       = 1;
     row->restitution = law->restitution;
-    row->flags       = CONSTRAINT_OPEN | (old ? old->flags & CONSTRAINT_GLUED : 0);
-    if (set->step == 1 && law->cohesion > 0 && c->gap <= 1e-5 * c->ell) row->flags |= CONSTRAINT_GLUED;
+    row->flags       = CONSTRAINT_OPEN;
+    /* What bears no more parts when it opens, not before: how rows share a load is not unique, and one at its limit may leave the rest to others */
+    if (law->cohesion > 0 && c->gap <= 1e-5 * c->ell && (set->step == 1 || (old && (old->flags & CONSTRAINT_GLUED)))) row->flags |= CONSTRAINT_GLUED;
     row->law = (Row){.relation = RELATION_CONE, .rows = 3, .friction = law->friction, .cohesion = row->flags & CONSTRAINT_GLUED ? law->cohesion * c->area * stage->h : 0};
     if (old)
       for (PetscInt k = 0; k < 3; k++) row->R[k] = stage->h * old->R[k];

@@ -212,7 +212,6 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
     if (row->R[0] > 0) set->forced[nforced++] = row->key;
     m->key   = row->key;
     m->flags = row->flags;
-    if ((row->flags & CONSTRAINT_GLUED) && row->R[0] + row->law.cohesion <= 1e-9 * row->law.cohesion) m->flags &= ~CONSTRAINT_GLUED; /* it bore no more */
     for (PetscInt k = 0; k < 3; k++) {
       m->normal[k] = row->frame[k];
       m->R[k]      = row->R[k] / stage->h;
