@@ -175,14 +175,13 @@ static PetscErrorCode FCLibCheckNames_Private(PetscInt n, const char *const file
   PetscFunctionReturn(0);
 }
 
-/* The folder of the copies, made by rank 0 if it is not there */
-static PetscErrorCode FCLibFolder_Private(const char folder[])
+PetscErrorCode FCLibFolder(const char option[], const char folder[])
 {
   struct stat info;
 
   PetscFunctionBeginUser;
-  UserCheck(!mkdir(folder, 0777) || errno == EEXIST, "fclib_solution: cannot make the folder '%s': %s", folder, strerror(errno));
-  UserCheck(!stat(folder, &info) && S_ISDIR(info.st_mode), "fclib_solution: '%s' is not a folder", folder);
+  UserCheck(!mkdir(folder, 0777) || errno == EEXIST, "%s: cannot make the folder '%s': %s", option, folder, strerror(errno));
+  UserCheck(!stat(folder, &info) && S_ISDIR(info.st_mode), "%s: '%s' is not a folder", option, folder);
   PetscFunctionReturn(0);
 }
 
@@ -221,7 +220,7 @@ PetscErrorCode RunFCLib(MPI_Comm comm, Settings settings, PetscInt *failed)
   PetscCall(SettingsToPetsc(settings));
   PetscCall(FCLibDual_Private(&run));
   PetscCall(SettingsCheckUnused(settings));
-  PetscCall(ErrorAgree(comm, run.solution[0] && !run.rank ? FCLibFolder_Private(run.solution) : 0));
+  PetscCall(ErrorAgree(comm, run.solution[0] && !run.rank ? FCLibFolder("fclib_solution", run.solution) : 0));
   *failed = 0;
   for (PetscInt i = 0; i < n; i++) {
     PetscBool      converged = PETSC_FALSE;

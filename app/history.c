@@ -15,8 +15,7 @@ struct _p_History {
   PetscReal    *value;
 };
 
-/* Cuts rows later than `restart`, which must lie between two steps (times in the file are rounded), off an existing history, so that a restarted run goes on with it. */
-static PetscErrorCode HistoryTruncate_Private(FILE *file, PetscReal restart)
+PetscErrorCode HistoryTruncate(FILE *file, PetscReal restart)
 {
   char  *line = NULL;
   size_t size = 0;
@@ -33,7 +32,7 @@ static PetscErrorCode HistoryTruncate_Private(FILE *file, PetscReal restart)
     keep = ftell(file);
   }
   free(line);
-  PetscCheck(!ftruncate(fileno(file), keep) && !fseek(file, keep, SEEK_SET), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "output_history: cannot go on with the file");
+  PetscCheck(!ftruncate(fileno(file), keep) && !fseek(file, keep, SEEK_SET), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "cannot go on with a file of outputs");
   PetscFunctionReturn(0);
 }
 
@@ -58,7 +57,7 @@ PetscErrorCode HistoryCreate(Model model, const Probes *probes, const char file[
       h->file = fopen(file, "r+");
       if (h->file) {
         old  = PETSC_TRUE;
-        ierr = HistoryTruncate_Private(h->file, restart);
+        ierr = HistoryTruncate(h->file, restart);
       }
     }
     if (!h->file) h->file = fopen(file, "w");

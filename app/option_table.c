@@ -17,6 +17,7 @@ const Option option_table[] = {
   OWN("Run", "checkpoint_every", "0", "steps between checkpoints (0: at the end and when interrupted only)"),
   OWN("Run", "energy_guard", "0.1", "stop when the total energy grows by more than this part of the largest energy seen (0: never)"),
   OWN("Run", "energy_every", "1", "steps between evaluations of the energies"),
+  OWN("Run", "step_failure", "stop", "when the forces of a step have not converged, or bodies may pass through each other: stop; cut (do the step again as two halves, and these, up to 10 times); continue (count it)"),
   OWN("Run", "indicator_warn", "0.3", "warn when the stability indicator c h^2 omega / r_g of a body passes this value (tl: 0.45 of it)"),
 
   OWN("Contact problems", "fclib", "", "solve these files of friction-contact problems (FCLib's HDF5 form) instead of running a model"),
@@ -26,6 +27,7 @@ const Option option_table[] = {
   OWN("Model", "bodies", "", "names of the bodies; each has a section of its name"),
   OWN("Model", "gravity", "0,0,0", "acceleration, 3 numbers or expressions of t [m/s^2]"),
   OWN("Model", "forces", "", "names of the point forces; each has a section of its name"),
+  OWN("Model", "constraints", "", "names of the constraints: supports, prescribed motion, joints; each has a section of its name"),
   OWN("Model", "probes", "", "names of the probes; each has a section of its name"),
 
   OWN("Body", "<body>_part", "", "part whose section gives what the body's own does not"),
@@ -83,12 +85,24 @@ const Option option_table[] = {
   OWN("Probe", "<probe>_point", "", "its point in the placed state, 3 numbers [m]"),
   OWN("Probe", "<probe>_offset", "", "or from the mass centre of the placed body, 3 numbers [m]"),
 
+  OWN("Constraint", "<constraint>_type", "", "fixed (point held in all directions), direction (along one), velocity, displacement (a value along one), ball (points of two bodies stay together)"),
+  OWN("Constraint", "<constraint>_body", "", "body (name or glob such as FB*) that is held"),
+  OWN("Constraint", "<constraint>_other", "", "of a ball: the other body, or an obstacle"),
+  OWN("Constraint", "<constraint>_point", "", "point in the placed state, 3 numbers [m]; rigid bodies: also outside of them"),
+  OWN("Constraint", "<constraint>_offset", "", "or from the mass centre of the placed body, 3 numbers [m]"),
+  OWN("Constraint", "<constraint>_nodes", "", "or all nodes of a node set of the mesh"),
+  OWN("Constraint", "<constraint>_side", "", "or all nodes of a side set (x_min, x_max, ... of generated boxes)"),
+  OWN("Constraint", "<constraint>_direction", "", "direction of types direction, velocity and displacement, 3 numbers; its length does not matter"),
+  OWN("Constraint", "<constraint>_value", "", "velocity [m/s], or displacement since the start [m]: number, expression of t (and of the placed x, y, z) or CSV file of t, value"),
+  PETSC(0, "Constraint", "constraints_eliminate", "true", "constraints on one body are eliminated from the constraint problem instead of being rows of it"),
+
   OWN("Contact", "contact_enabled", "true if there are bodies to touch", "detect contacts between bodies"),
   PETSC('f', "Contact", "contact_friction", "0", "coefficient of friction; inf: no slip"),
   PETSC('r', "Contact", "contact_restitution", "0", "part of the approach velocity that comes back from an impact, 0 to 1"),
   PETSC('r', "Contact", "contact_cohesion", "0", "stress that faces which touch at the start can bear until they part [Pa]"),
   PETSC('s', "Contact", "contact_signorini", "gap", "gap: U + gap / dt >= 0 for whatever may touch in a step; velocity: U >= 0 for what touches"),
   PETSC('s', "Contact", "contact_theta", "safe", "safe: contact never adds energy; paper: laws hold for the velocity at the end of a step"),
+  PETSC('s', "Contact", "contact_overlap", "keep", "bodies that overlap at the start: keep (a warning) or error"),
   PETSC('s', "Contact", "contact_points", "hull", "hull: corners of what two faces share (of deformable bodies: nodes of one side), all, or centroid: one for every two elements"),
 
   OWN("Contact", "contact_pairs", "", "names of laws of contact between particular bodies; each has a section of its name"),
@@ -100,6 +114,12 @@ const Option option_table[] = {
 
   OWN("Output", "output_history", "", "CSV file of energies and probes"),
   OWN("Output", "output_exodus", "", "Exodus II file of the moving meshes"),
+  OWN("Output", "output_reactions", "", "CSV file of the forces of constraints and their moments about their first points"),
+  OWN("Output", "output_contacts", "", "XDMF file (and HDF5 file beside it) of contact points: force on the second body, normal, velocity, gap, state (0 open, 1 stick, 2 slip), area, bodies"),
+  OWN("Output", "output_statistics", "", "CSV file of contacts by state and of what the solver did"),
+  OWN("Output", "output_pairs", "", "CSV file of resultants of every two bodies that touch: force and moment on the second about its mass centre, centre of pressure"),
+  OWN("Output", "output_fclib", "", "folder for the contact problems of steps (FCLib's HDF5 form)"),
+  OWN("Output", "output_fclib_every", "1", "steps between these"),
   OWN("Output", "output_interval", "0", "model time between outputs (0: every step)"),
   OWN("Output", "output_digits", "10", "digits in the CSV file (17: exact)"),
 

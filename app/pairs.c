@@ -71,7 +71,7 @@ static PetscErrorCode PairsGroup_Private(Pairs p, const char row[], PetscInt lik
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode PairsCreate(Settings settings, PetscInt nbody, PairsName name, void *ctx, Pairs *pairs)
+PetscErrorCode PairsCreate(Settings settings, Model model, Pairs *pairs)
 {
   Pairs              p;
   const char *const *names;
@@ -86,11 +86,11 @@ PetscErrorCode PairsCreate(Settings settings, PetscInt nbody, PairsName name, vo
   PetscCall(PetscCalloc1(p->n, &p->pair));
   for (PetscInt i = 0; i < p->n; i++) PetscCall(PairRead_Private(settings, names[i], &p->pair[i]));
   if (!m) PetscFunctionReturn(0);
-  p->nbody = nbody;
-  PetscCall(PetscMalloc1(nbody, &p->group));
+  p->nbody = model->nglobal;
+  PetscCall(PetscMalloc1(p->nbody, &p->group));
   PetscCall(PetscCalloc2(m, &row, m, &any));
-  for (PetscInt id = 0; id < nbody; id++) {
-    PetscCall((*name)(ctx, id, text, sizeof(text)));
+  for (PetscInt id = 0; id < p->nbody; id++) {
+    PetscCall(ModelName(model, id, text, sizeof(text)));
     for (PetscInt k = 0; k < m; k++) {
       row[k] = !fnmatch(p->pair[k / 2].glob[k % 2], text, 0);
       any[k] |= row[k];

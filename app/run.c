@@ -1,6 +1,8 @@
 #include "run.h"
+#include "contact_output.h"
 #include "error.h"
 #include "history.h"
+#include "reactions.h"
 #include "summary.h"
 #include "integrators/zhangskeel.h"
 #include "meshes/checkpoint.h"
@@ -10,7 +12,10 @@
 #include <unistd.h>
 
 /* numbers of the run that a checkpoint carries beside the bodies' records */
-enum { EXTRA_START, EXTRA_LARGEST, EXTRA_DRIFT, EXTRA_BALANCED, EXTRA_ITERATIONS, EXTRA_CONTACTS, EXTRA_CONTACTS_MOST, EXTRA_SNES, EXTRA_SNES_MOST, EXTRA_SOLVES, EXTRA_HALVED, EXTRA_MERIT, EXTRA_FAILED, EXTRA_PENETRATION, EXTRA_GAINS, EXTRA_GAIN, EXTRA_COUNT };
+enum { EXTRA_START, EXTRA_LARGEST, EXTRA_DRIFT, EXTRA_BALANCED, EXTRA_ITERATIONS, EXTRA_CONTACTS, EXTRA_CONTACTS_MOST, EXTRA_SNES, EXTRA_SNES_MOST, EXTRA_SOLVES, EXTRA_HALVED, EXTRA_MERIT, EXTRA_FAILED, EXTRA_CUT, EXTRA_PENETRATION, EXTRA_GAINS, EXTRA_GAIN, EXTRA_DETECTIONS, EXTRA_COUNT };
+/* and its tables */
+enum { TABLE_ROWS, TABLE_DEPTHS, TABLE_COUNT };
+static const CheckpointTable RunTables[TABLE_COUNT] = {{"rows", CONSTRAINT_MEMORY_WIDTH, 0, NULL}, {"depths", CONSTRAINT_DEPTH_WIDTH, 0, NULL}};
 
 typedef struct {
   MPI_Comm          comm;
@@ -20,6 +25,8 @@ typedef struct {
   struct _p_Stepper stepper;
   TS                ts;
   History           history;
+  Reactions         reactions;
+  ContactOutput     contacts;
   Results           results;
   const char       *checkpoint, *summary;
   PetscReal         t0, h, interval, guard, max_wall, began;
@@ -174,6 +181,8 @@ static PetscErrorCode RunOutput_Private(Run *run, PetscReal t)
   PetscFunctionBeginUser;
   PetscCall(PetscLogEventBegin(run->stepper.event[EVENT_OUTPUT], 0, 0, 0, 0));
   if (run->history) PetscCall(HistoryWrite(run->history, t, run->energy, &run->contact));
+  if (run->reactions && t > run->t0) PetscCall(ReactionsWrite(run->reactions, run->model, run->stepper.constraints, t)); /* none before the first step */
+  PetscCall(ContactOutputWrite(run->contacts, t, &run->contact, (PetscBool)(run->extra[EXTRA_BALANCED] == 0)));
   if (run->results) {
     PetscCall(ModelOpen(run->model));
     PetscCall(ResultsWrite(run->results, t, RunBodyFields_Private, run));
@@ -217,10 +226,18 @@ static PetscErrorCode RunCheckpoint_Private(Run *run, PetscInt step, PetscReal t
   CheckpointHead head = {run->t0, t, run->h, step, run->model->nglobal};
   PetscInt      *id, *length;
   PetscReal     *data;
+  CheckpointTable table[TABLE_COUNT] = {RunTables[TABLE_ROWS], RunTables[TABLE_DEPTHS]};
 
   PetscFunctionBeginUser;
   PetscCall(RunRecords_Private(run, &id, &length, &data, PETSC_TRUE));
-  PetscCall(CheckpointWrite(run->comm, run->checkpoint, &head, EXTRA_COUNT, run->extra, run->model->nbody, id, length, data));
+  if (run->stepper.constraints) {
+    PetscInt detections;
+
+    PetscCall(ConstraintSetPack(run->stepper.constraints, &detections, &table[TABLE_ROWS].n, &table[TABLE_ROWS].row, &table[TABLE_DEPTHS].n, &table[TABLE_DEPTHS].row));
+    run->extra[EXTRA_DETECTIONS] = detections;
+  }
+  PetscCall(CheckpointWrite(run->comm, run->checkpoint, &head, EXTRA_COUNT, run->extra, run->model->nbody, id, length, data, TABLE_COUNT, table));
+  for (PetscInt i = 0; i < TABLE_COUNT; i++) PetscCall(PetscFree(table[i].row));
   PetscCall(PetscFree2(id, length));
   PetscCall(PetscFree(data));
   if (run->stepper.constraints) PetscCall(ConstraintSetForget(run->stepper.constraints));
@@ -235,11 +252,12 @@ static PetscErrorCode RunRestart_Private(Run *run, const char file[])
   Model          model = run->model;
   PetscInt      *id, *length, k = 0;
   PetscReal     *data;
+  CheckpointTable table[TABLE_COUNT] = {RunTables[TABLE_ROWS], RunTables[TABLE_DEPTHS]};
 
   PetscFunctionBeginUser;
   head.nbody = model->nglobal;
   PetscCall(RunRecords_Private(run, &id, &length, &data, PETSC_FALSE));
-  PetscCall(CheckpointRead(run->comm, file, &head, EXTRA_COUNT, run->extra, model->nbody, id, length, data));
+  PetscCall(CheckpointRead(run->comm, file, &head, EXTRA_COUNT, run->extra, model->nbody, id, length, data, TABLE_COUNT, table));
   PetscCall(ModelOpen(model));
   for (PetscInt i = 0; i < model->nbody; i++) {
     const Domain *d = model->domain[i];
@@ -251,9 +269,13 @@ static PetscErrorCode RunRestart_Private(Run *run, const char file[])
     run->start[i] = data[k++];
   }
   PetscCall(ModelClose(model));
+  if (run->stepper.constraints)
+    PetscCall(ConstraintSetUnpack(run->stepper.constraints, (PetscInt)run->extra[EXTRA_DETECTIONS], table[TABLE_ROWS].n, table[TABLE_ROWS].row, table[TABLE_DEPTHS].n, table[TABLE_DEPTHS].row));
+  for (PetscInt i = 0; i < TABLE_COUNT; i++) PetscCall(PetscFree(table[i].row));
   PetscCall(PetscFree2(id, length));
   PetscCall(PetscFree(data));
   UserCheck(head.dt == run->h, "restart: '%s' was written with -ts_dt %.17g, this run has %.17g: go on with the same step", file, (double)head.dt, (double)run->h);
+  run->stepper.cuts       = (PetscInt)run->extra[EXTRA_CUT];
   run->stepper.iterations = run->first_iterations = (PetscInt)run->extra[EXTRA_ITERATIONS];
   run->t0              = head.t0;
   run->first           = head.step;
@@ -302,7 +324,7 @@ static PetscErrorCode RunContacts_Private(Run *run)
   PetscReal *e = run->extra;
 
   PetscFunctionBeginUser;
-  PetscCall(ConstraintSetGetReport(run->stepper.constraints, &run->contact));
+  run->contact = run->stepper.report;
   e[EXTRA_CONTACTS] += run->contact.n;
   e[EXTRA_CONTACTS_MOST] = PetscMax(e[EXTRA_CONTACTS_MOST], run->contact.n);
   e[EXTRA_SNES] += run->contact.iterations;
@@ -310,7 +332,6 @@ static PetscErrorCode RunContacts_Private(Run *run)
   e[EXTRA_SOLVES] += run->contact.solves;
   e[EXTRA_HALVED] += run->contact.halved;
   e[EXTRA_MERIT] = PetscMax(e[EXTRA_MERIT], run->contact.merit);
-  e[EXTRA_FAILED] += run->contact.reason < 0 ? 1 : 0;
   e[EXTRA_PENETRATION] = PetscMax(e[EXTRA_PENETRATION], run->contact.penetration);
   if (run->contact.work > 0) {
     e[EXTRA_GAINS]++;
@@ -334,7 +355,12 @@ static PetscErrorCode RunAccept_Private(TS ts)
   PetscCall(TSGetStepNumber(ts, &step));
   PetscCall(TSGetTime(ts, &t));
   PetscCall(RunIsLast_Private(run, step, t, &last));
-  if (run->stepper.constraints) PetscCall(RunContacts_Private(run));
+  if (run->stepper.constraints) {
+    PetscCall(RunContacts_Private(run));
+    PetscCall(ContactOutputStep(run->contacts, step, t));
+  }
+  run->extra[EXTRA_FAILED] += run->stepper.failed ? 1 : 0;
+  run->extra[EXTRA_CUT] = run->stepper.cuts;
   {
     const PetscBool output = RunIsOutput_Private(run, t) || last ? PETSC_TRUE : PETSC_FALSE;
 
@@ -402,6 +428,7 @@ static PetscErrorCode RunSummary_Private(Run *run)
   PetscCall(SummaryAddReal(s, "step iterations mean", steps ? (PetscReal)(run->stepper.iterations - run->first_iterations) / steps : 0));
   PetscCall(SummaryAddReal(s, "worst final merit", run->extra[EXTRA_MERIT]));
   PetscCall(SummaryAddInt(s, "steps not converged", (PetscInt)run->extra[EXTRA_FAILED]));
+  PetscCall(SummaryAddInt(s, "steps cut", (PetscInt)run->extra[EXTRA_CUT]));
   PetscCall(SummaryAddInt(s, "steps with work of contact above zero", (PetscInt)run->extra[EXTRA_GAINS]));
   PetscCall(SummaryAddReal(s, "largest of these works", run->extra[EXTRA_GAIN]));
   PetscCall(SummaryAddReal(s, "energy drift", PetscMax(run->extra[EXTRA_LARGEST], run->noise) > 0 ? run->extra[EXTRA_DRIFT] / PetscMax(run->extra[EXTRA_LARGEST], run->noise) : 0));
@@ -461,13 +488,17 @@ static PetscErrorCode RunCheckWritable_Private(const char option[], const char f
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode RunCheckOutputs_Private(Run *run, const char history[], const char exodus[])
+static PetscErrorCode RunCheckOutputs_Private(Run *run, const char history[], const char exodus[], const char reactions[])
 {
-  const char *const option[] = {"output_history", "output_exodus", "checkpoint", "summary"}, *const file[] = {history, exodus, run->checkpoint, run->summary};
+  const char *option[5 + CONTACT_FILES] = {"output_history", "output_exodus", "checkpoint", "summary", "output_reactions"}, *file[5 + CONTACT_FILES] = {history, exodus, run->checkpoint, run->summary, reactions};
 
   PetscFunctionBeginUser;
   if (run->rank) PetscFunctionReturn(0);
-  for (PetscInt i = 0; i < 4; i++) {
+  for (PetscInt i = 0; i < CONTACT_FILES; i++) {
+    option[5 + i] = ContactOutputOptions[i];
+    file[5 + i]   = ContactOutputFile(run->contacts, i);
+  }
+  for (PetscInt i = 0; i < 5 + CONTACT_FILES; i++) {
     for (PetscInt j = 0; j < i; j++) UserCheck(!file[i][0] || strcmp(file[i], file[j]), "%s and %s are one file '%s': give each its own", option[j], option[i], file[i]);
     PetscCall(RunCheckWritable_Private(option[i], file[i]));
   }
@@ -486,10 +517,25 @@ static PetscErrorCode RunTrySolver_Private(Model model)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes, Pairs pairs)
+static PetscErrorCode RunFailure_Private(Run *run, Settings settings)
+{
+  static const char *const choices[] = {"stop", "cut", "continue"};
+  const char              *text;
+  PetscInt                 i = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(SettingsGetString(settings, "step_failure", choices[0], &text, NULL));
+  while (i < 3 && strcmp(text, choices[i])) i++;
+  PetscCall(SettingsRequire(settings, "step_failure", (PetscBool)(i < 3), "'%s' is none of stop, cut, continue", text));
+  run->stepper.failure = (StepFailure)i;
+  if (run->stepper.constraints) PetscCall(ConstraintSetSetReversible(run->stepper.constraints, (PetscBool)(run->stepper.failure == STEP_CUT)));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes, Pairs pairs, const Supports *supports)
 {
   Run         run = {.comm = comm, .model = model, .probes = probes};
-  const char *history, *exodus, *restart, *scheme;
+  const char *history, *exodus, *reactions, *restart, *scheme;
   PetscInt    digits;
   PetscBool   check, enabled;
   PetscReal   t, max_time;
@@ -503,6 +549,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   run.terminal = RunIsTerminal_Private(run.size);
   PetscCall(SettingsGetString(settings, "output_history", "", &history, NULL));
   PetscCall(SettingsGetString(settings, "output_exodus", "", &exodus, NULL));
+  PetscCall(SettingsGetString(settings, "output_reactions", "", &reactions, NULL));
   PetscCall(SettingsGetReal(settings, "output_interval", 0, &run.interval, NULL));
   PetscCall(SettingsGetInt(settings, "output_digits", 10, &digits, NULL));
   PetscCall(SettingsGetString(settings, "summary", "", &run.summary, NULL));
@@ -527,11 +574,15 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   Require("ts_type", !strcmp(scheme, TSZHANGSKEEL), "'%s' cannot integrate bodies; take " TSZHANGSKEEL, scheme);
   run.stepper.model  = model;
   PetscCall(SettingsGetBool(settings, "contact_enabled", model->nglobal > 1 ? PETSC_TRUE : PETSC_FALSE, &enabled, NULL));
-  if (enabled) {
+  Require("output_reactions", !reactions[0] || supports->n, "there are no constraints");
+  if (enabled || supports->n) {
     PetscCall(ErrorAgree(comm, ConstraintSetCreate(model, &run.stepper.constraints)));
     PetscCall(ConstraintSetSetFromOptions(run.stepper.constraints));
+    PetscCall(ConstraintSetSetContact(run.stepper.constraints, enabled));
     PetscCall(PairsApply(pairs, run.stepper.constraints));
   }
+  PetscCall(RunFailure_Private(&run, settings));
+  PetscCall(ContactOutputCreate(comm, settings, model, run.stepper.constraints, &run.contacts));
   run.stepper.rtol   = 1e-12;
   run.stepper.max_it = 25;
   PetscCall(EventRegister(run.stepper.event));
@@ -563,16 +614,20 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(SettingsCheckUnused(settings));
   if (check) {
     PetscCall(PetscPrintf(comm, "check: %" PetscInt_FMT " bodies, %" PetscInt_FMT " dofs, nothing wrong\n", model->nglobal, model->ndof));
+    PetscCall(ContactOutputDestroy(&run.contacts));
     PetscCall(ConstraintSetDestroy(&run.stepper.constraints));
     PetscCall(TSDestroy(&run.ts));
     PetscFunctionReturn(0);
   }
-  PetscCall(ErrorAgree(comm, RunCheckOutputs_Private(&run, history, exodus)));
+  PetscCall(ErrorAgree(comm, RunCheckOutputs_Private(&run, history, exodus, reactions)));
   PetscCall(PetscCalloc1(model->nbody, &run.start));
   PetscCall(RunNoise_Private(&run));
   if (restart[0]) PetscCall(RunRestart_Private(&run, restart));
   PetscCall(TSGetTime(run.ts, &t));
   if (history[0]) PetscCall(HistoryCreate(model, probes, history, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t + 0.5 * run.h, &run.history));
+  if (supports->n) PetscCall(ConstraintSetSetSupports(run.stepper.constraints, supports, run.t0));
+  if (reactions[0]) PetscCall(ReactionsCreate(comm, supports, reactions, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t + 0.5 * run.h, &run.reactions));
+  PetscCall(ContactOutputOpen(run.contacts, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t, run.h));
   if (exodus[0]) PetscCall(RunResultsCreate_Private(&run, exodus, restart[0] ? PETSC_TRUE : PETSC_FALSE, t));
   PetscCall(PetscLogStageRegister("Run", &run.stage));
   PetscCall(PetscLogStagePush(run.stage));
@@ -589,6 +644,8 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(PetscLogStagePop());
   PetscCall(RunSummary_Private(&run));
   PetscCall(HistoryDestroy(&run.history));
+  PetscCall(ReactionsDestroy(&run.reactions));
+  PetscCall(ContactOutputDestroy(&run.contacts));
   PetscCall(ResultsDestroy(&run.results));
   PetscCall(PetscFree(run.start));
   PetscCall(ConstraintSetDestroy(&run.stepper.constraints));

@@ -667,7 +667,7 @@ PetscErrorCode DetectorSetDepths(Detector d, PetscInt n, const PetscInt a[], con
     d->pair[i].id[1] = PetscMax(a[i], b[i]);
     d->pair[i].deep  = depth[i];
   }
-  qsort(d->pair, (size_t)n, sizeof(*d->pair), PairCompare_Private);
+  if (n) qsort(d->pair, (size_t)n, sizeof(*d->pair), PairCompare_Private);
   d->npair = n; /* without lists: the next update makes them all */
   PetscFunctionReturn(0);
 }

@@ -11,6 +11,8 @@ PetscErrorCode ConstraintSetCreate(Model model, ConstraintSet *set)
   *set     = s;
   s->comm  = model->comm;
   s->model = model;
+  s->contact            = PETSC_TRUE;
+  s->supports.eliminate = PETSC_TRUE;
   PetscCallMPI(MPI_Comm_rank(s->comm, &s->rank));
   PetscCallMPI(MPI_Comm_size(s->comm, &s->size));
   PetscCall(DetectorCreate(s->comm, &s->detector));
@@ -39,6 +41,7 @@ PetscErrorCode ConstraintSetDestroy(ConstraintSet *set)
   PetscCall(DetectorDestroy(&s->detector));
   PetscCall(DualDestroy(&s->dual));
   PetscCall(SideExchangeDestroy(&s->exchange));
+  PetscCall(ConstraintSetSupportsDestroy_Private(s));
   PetscCall(PetscFree2(s->body_ptr, s->touched));
   PetscCall(PetscFree(s->group));
   PetscCall(PetscFree(s->laws));
@@ -63,6 +66,9 @@ PetscErrorCode ConstraintSetDestroy(ConstraintSet *set)
   PetscCall(PetscFree(s->points));
   PetscCall(PetscFree(s->frames));
   PetscCall(PetscFree(s->values));
+  PetscCall(PetscFree(s->depth_body[0]));
+  PetscCall(PetscFree(s->depth_body[1]));
+  PetscCall(PetscFree(s->depth));
   PetscCall(PetscFree(*set));
   PetscFunctionReturn(0);
 }
@@ -81,24 +87,44 @@ static PetscErrorCode ConstraintSetReal_Private(ConstraintSet set, const char op
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode ConstraintSetSetFromOptions(ConstraintSet set)
+/* One of two words */
+static PetscErrorCode ConstraintSetChoice_Private(ConstraintSet set, const char option[], const char first[], const char second[], PetscInt *choice)
 {
-  static const char *const signorini[] = {"gap", "velocity"}, *const theta[] = {"safe", "paper"};
-  PetscInt                 choice;
-  PetscBool                given;
+  char      text[64];
+  PetscBool given;
 
   PetscFunctionBeginUser;
-  PetscOptionsBegin(set->comm, NULL, "Contact", NULL);
-  PetscCall(PetscOptionsEList("-contact_signorini", "Law of the normal direction", "", signorini, 2, signorini[set->signorini], &choice, &given));
-  if (given) set->signorini = (SignoriniKind)choice;
-  PetscCall(PetscOptionsEList("-contact_theta", "Instant at which the laws hold", "", theta, 2, theta[set->theta], &choice, &given));
-  if (given) set->theta = (ThetaKind)choice;
-  PetscOptionsEnd();
+  PetscCall(PetscOptionsGetString(NULL, NULL, option, text, sizeof(text), &given));
+  if (!given) PetscFunctionReturn(0);
+  *choice = !strcmp(text, second);
+  PetscCheck(*choice || !strcmp(text, first), set->comm, PETSC_ERR_USER_INPUT, "%s: '%s' is neither %s nor %s", option + 1, text, first, second);
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetSetFromOptions(ConstraintSet set)
+{
+  PetscInt choice[3] = {(PetscInt)set->signorini, (PetscInt)set->theta, (PetscInt)set->overlap};
+
+  PetscFunctionBeginUser;
+  PetscCall(ConstraintSetChoice_Private(set, "-contact_signorini", "gap", "velocity", &choice[0]));
+  PetscCall(ConstraintSetChoice_Private(set, "-contact_theta", "safe", "paper", &choice[1]));
+  PetscCall(ConstraintSetChoice_Private(set, "-contact_overlap", "keep", "error", &choice[2]));
+  set->signorini = (SignoriniKind)choice[0];
+  set->theta     = (ThetaKind)choice[1];
+  set->overlap   = (OverlapKind)choice[2];
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-constraints_eliminate", &set->supports.eliminate, NULL));
   PetscCall(ConstraintSetReal_Private(set, "-contact_friction", INFINITY, &set->law.friction));
   PetscCall(ConstraintSetReal_Private(set, "-contact_restitution", 1, &set->law.restitution));
   PetscCall(ConstraintSetReal_Private(set, "-contact_cohesion", PETSC_MAX_REAL, &set->law.cohesion));
   PetscCall(DetectorSetFromOptions(set->detector));
   PetscCall(DualSetFromOptions(set->dual));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetSetContact(ConstraintSet set, PetscBool contact)
+{
+  PetscFunctionBeginUser;
+  set->contact = contact;
   PetscFunctionReturn(0);
 }
 
@@ -216,18 +242,18 @@ static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *
       row->frame[k]     = c->normal[k];
       row->frame[3 + k] = c->tangent[0][k];
       row->frame[6 + k] = c->tangent[1][k];
-      row->x[k]         = set->model->body[c->body[here]]->origin[k] + c->x[here][k];
+      row->x[k]         = set->model->body[c->body[here]]->origin[k] + c->x[here][k] - (here ? c->gap * c->normal[k] : 0);
       row->R[k]         = 0;
     }
     row->point[0]    = c->point[0];
     row->point[1]    = c->point[1];
     row->gap         = c->gap;
     row->area        = c->area;
+    row->ell         = c->ell;
     row->theta       = 1;
     row->restitution = law->restitution;
-    row->flags       = CONSTRAINT_OPEN;
-    /* What bears no more parts when it opens, not before: how rows share a load is not unique, and one at its limit may leave the rest to others */
-    if (law->cohesion > 0 && c->gap <= 1e-5 * c->ell && (set->step == 1 || (old && (old->flags & CONSTRAINT_GLUED)))) row->flags |= CONSTRAINT_GLUED;
+    row->flags       = CONSTRAINT_OPEN | (old ? old->flags & CONSTRAINT_GLUED : 0);
+    if (set->step == 1 && law->cohesion > 0 && c->gap <= 1e-5 * c->ell) row->flags |= CONSTRAINT_GLUED;
     row->law = (Row){.relation = RELATION_CONE, .rows = 3, .friction = law->friction, .cohesion = row->flags & CONSTRAINT_GLUED ? law->cohesion * c->area * stage->h : 0};
     if (old)
       for (PetscInt k = 0; k < 3; k++) row->R[k] = stage->h * old->R[k];
@@ -237,29 +263,44 @@ static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *
 
 PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscBool *any)
 {
-  const Contact *contact;
-  PetscInt       n, total;
+  const Contact *contact = NULL;
+  PetscInt       n = 0, total[3];
   PetscReal     *v0;
 
   PetscFunctionBeginUser;
-  PetscCall(ConstraintSetPlace_Private(set, stage));
-  PetscCall(DetectorUpdate(set->detector, stage->h, &n, &contact));
+  if (set->contact) {
+    PetscCall(ConstraintSetPlace_Private(set, stage));
+    if (set->reversible) {
+      PetscCall(PetscFree(set->depth_body[0]));
+      PetscCall(PetscFree(set->depth_body[1]));
+      PetscCall(PetscFree(set->depth));
+      PetscCall(DetectorGetDepths(set->detector, &set->ndepth, &set->depth_body[0], &set->depth_body[1], &set->depth));
+    }
+    PetscCall(DetectorUpdate(set->detector, stage->h, &n, &contact));
+  }
   set->step++;
   set->taken = PETSC_FALSE;
   PetscCall(ConstraintSetRows_Private(set, stage, n, contact));
   PetscCall(PetscMemzero(&set->report, sizeof(set->report)));
+  set->report.h = stage->h;
   for (PetscInt i = 0; i < set->n; i++) set->report.penetration = PetscMax(set->report.penetration, -set->row[i].gap);
-  total = set->n;
+  total[0] = set->n;
+  if (set->supports.nkept) PetscCall(ConstraintSetKeptRows_Private(set, stage));
+  total[1] = set->n;
+  total[2] = set->supports.nheld;
   if (set->size > 1) {
     set->first = 0;
     PetscCallMPI(MPI_Exscan(&set->n, &set->first, 1, MPIU_INT, MPI_SUM, set->comm));
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPIU_INT, MPI_SUM, set->comm));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, total, 3, MPIU_INT, MPI_SUM, set->comm));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &set->report.penetration, 1, MPIU_REAL, MPIU_MAX, set->comm));
   }
-  set->report.n = total;
-  *any          = total ? PETSC_TRUE : PETSC_FALSE;
+  set->report.n    = total[0];
+  set->report.rows = total[1];
+  set->report.held = total[2];
+  *any             = total[1] + total[2] ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(ConstraintSetTouches_Private(set));
-  if (!total) PetscFunctionReturn(0);
+  PetscCall(ConstraintSetHeldStart_Private(set, stage));
+  if (!total[1]) PetscFunctionReturn(0);
   SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
   SetGrow_Private(6 * set->n, set->mside, set->side);
   v0 = set->data;
@@ -267,20 +308,25 @@ PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscB
   for (PetscInt t = 0; t < set->ntouch; t++) PetscCall(PetscArraycpy(set->touch[t].v0, v0 + 3 * t, 3));
   PetscCall(ConstraintSetRelative_Private(set, v0));
   for (PetscInt i = 0; i < set->n; i++) PetscCall(PetscArraycpy(set->row[i].U0, set->u + 3 * i, 3));
+  PetscCall(ConstraintSetKeptTargets_Private(set, stage));
+  if (set->contact && set->step == 1) PetscCall(ConstraintSetOverlaps_Private(set, stage));
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode ConstraintSetForget(ConstraintSet set)
+PetscErrorCode ConstraintSetSetReversible(ConstraintSet set, PetscBool reversible)
 {
-  PetscInt   n, *a, *b;
-  PetscReal *depth;
-
   PetscFunctionBeginUser;
-  PetscCall(DetectorGetDepths(set->detector, &n, &a, &b, &depth));
-  PetscCall(DetectorSetDepths(set->detector, n, a, b, depth));
-  PetscCall(PetscFree(a));
-  PetscCall(PetscFree(b));
-  PetscCall(PetscFree(depth));
+  set->reversible = reversible;
+  PetscFunctionReturn(0);
+}
+
+/* What the rows remember is written by ConstraintSetAccept() only. */
+PetscErrorCode ConstraintSetReject(ConstraintSet set)
+{
+  PetscFunctionBeginUser;
+  PetscCheck(set->reversible, set->comm, PETSC_ERR_ARG_WRONGSTATE, "ConstraintSetSetReversible() comes first");
+  PetscCall(DetectorSetDepths(set->detector, set->ndepth, set->depth_body[0], set->depth_body[1], set->depth));
+  set->step--;
   PetscFunctionReturn(0);
 }
 
@@ -318,7 +364,7 @@ PetscErrorCode ConstraintSetView(ConstraintSet set, PetscViewer viewer)
   PetscFunctionBeginUser;
   PetscCall(PetscViewerASCIIPrintf(viewer, "ConstraintSet: %s law, theta %s, friction %g, restitution %g, cohesion %g\n", set->signorini == SIGNORINI_GAP ? "gap" : "velocity", set->theta == THETA_SAFE ? "safe" : "paper",
                                    (double)set->law.friction, (double)set->law.restitution, (double)set->law.cohesion));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " blocks: %" PetscInt_FMT " open, %" PetscInt_FMT " stick, %" PetscInt_FMT " slip; penetration %g, merit %g\n", set->report.n, set->report.state[CONTACT_STATE_OPEN],
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " contacts: %" PetscInt_FMT " open, %" PetscInt_FMT " stick, %" PetscInt_FMT " slip; penetration %g, merit %g\n", set->report.n, set->report.state[CONTACT_STATE_OPEN],
                                    set->report.state[CONTACT_STATE_STICK], set->report.state[CONTACT_STATE_SLIP], (double)set->report.penetration, (double)set->report.merit));
   PetscFunctionReturn(0);
 }

@@ -242,7 +242,7 @@ static PetscErrorCode BCEnergies_Private(Batch batch, const Stage *stage)
 {
   BC             *bc = (BC *)batch->data;
   const PetscInt  nn = batch->part->nnode;
-  const PetscBool damped = stage->balance && batch->eta != 0 ? PETSC_TRUE : PETSC_FALSE, ahead = batch->conserve && stage->h != 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool damped = stage->balance != 0 && batch->eta != 0 ? PETSC_TRUE : PETSC_FALSE, ahead = batch->conserve && stage->h != 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(BCAllocate_Private(batch, stage));
@@ -283,7 +283,7 @@ static PetscErrorCode BCEnergies_Private(Batch batch, const Stage *stage)
 
       ledger[LEDGER_KINETIC]  = kin[l];
       ledger[LEDGER_INTERNAL] = 0.5 * in[l];
-      ledger[LEDGER_DAMPING] -= stage->balance * stage->h * (mass[l] + (damped ? batch->eta * damp[l] : 0));
+      ledger[LEDGER_DAMPING] -= stage->balance * (mass[l] + (damped ? batch->eta * damp[l] : 0));
     }
   }
   bc->ahead   = ahead;

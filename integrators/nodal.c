@@ -61,6 +61,7 @@ PetscErrorCode NodalPredict(Batch batch, const Stage *stage, PetscInt g, Nodal *
   if (g == 0) {
     batch->indicator      = 0;
     batch->indicator_lane = 0;
+    PetscCall(NodalBegin(batch, nodal)); /* here, not after a step: one that is cut is predicted again */
   }
   LanesHalf(nn, w, batch->part->mass, batch->part->total, 0.5 * stage->h, q, u, qh, a, v); /* (10), (24) */
   LanesMoments(nn, w, batch->part->mass, qh, a, u, weight, J, L, F);

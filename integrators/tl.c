@@ -392,7 +392,7 @@ static PetscErrorCode TLEnergies_Private(Batch batch, const Stage *stage)
       LanesDot(part->nnode, 1, NULL, tl->ku + d * n, batch->u + d * n, &kuu);
       LanesDot(part->nnode, 1, NULL, tl->ku + d * n, batch->du + d * n, &kudu);
     }
-    if (stage->balance && batch->eta != 0 && batch->conserve) { /* NodalCorrect() takes the torque of damping off, and with it its work in the mean rotation */
+    if (stage->balance != 0 && batch->eta != 0 && batch->conserve) { /* NodalCorrect() takes the torque of damping off, and with it its work in the mean rotation */
       const Nodal *nodal = &tl->nodal;
       PetscReal    P[3], T[3], L[3], omega[3], rg2;
 
@@ -401,7 +401,7 @@ static PetscErrorCode TLEnergies_Private(Batch batch, const Stage *stage)
       LanesSpin(1, nodal->J + 6 * d, L, omega, &rg2);
       kuu -= Vec3Dot(omega, T);
     }
-    ledger[LEDGER_DAMPING] -= stage->balance * stage->h * (mass + batch->eta * (kuu - 0.5 * kudu));
+    ledger[LEDGER_DAMPING] -= stage->balance * (mass + batch->eta * (kuu - 0.5 * kudu));
   }
   PetscFunctionReturn(0);
 }

@@ -68,6 +68,9 @@ static PetscErrorCode StepperWarn_Private(Stepper s, PetscReal h)
   PetscFunctionReturn(0);
 }
 
+#define STEPPER_TUNNEL 0.25 /* way of two bodies against each other in a step, in thicknesses, up to which none is missed */
+#define STEPPER_CUTS   10   /* in halves, halves of these, ... */
+
 #define ForBatches(s, b) for (PetscInt b##_ = 0; b##_ < (s)->model->nbatch; b##_++) for (Batch b = (s)->model->batch[b##_]; b; b = NULL)
 
 /* Operators and residuals of all batches, then their increments; in further passes of a step that is not iterated only of those that need them.
@@ -145,14 +148,77 @@ static PetscErrorCode StepperMix_Private(Stepper s, Stage *stage, PetscInt pass,
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode StepperStep(Stepper s, PetscReal t, PetscReal h, PetscInt balance)
+/* Why a step cannot be taken */
+typedef enum { FAIL_NONE, FAIL_ROWS, FAIL_ITERATION, FAIL_TUNNEL, FAIL_BODY } StepFail;
+
+/* Bodies that go far in a step against their thickness may pass through each other unseen. */
+static PetscErrorCode StepperTunnel_Private(Stepper s, PetscReal t, PetscReal h, StepFail *fail)
+{
+  Detector     detector;
+  DetectReport report;
+  PetscMPIInt  rank;
+  char         name[2][256];
+
+  PetscFunctionBeginUser;
+  PetscCall(ConstraintSetGetDetector(s->constraints, &detector));
+  PetscCall(DetectorGetReport(detector, &report));
+  if (!(report.tunnel > STEPPER_TUNNEL)) PetscFunctionReturn(0);
+  if (s->failure == STEP_CUT) *fail = FAIL_TUNNEL;
+  if (s->failure == STEP_CUT || s->tunnel_warned) PetscFunctionReturn(0);
+  s->tunnel_warned = PETSC_TRUE;
+  PetscCallMPI(MPI_Comm_rank(s->model->comm, &rank));
+  for (PetscInt k = 0; k < 2; k++) PetscCall(ModelName(s->model, report.tunnel_body[k], name[k], sizeof(name[k])));
+  if (!rank)
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, PETSC_STDERR, "ashlar: warning: t = %g: bodies '%s' and '%s' move against each other by %.3g of their thickness in a step and may pass through each other; they need -ts_dt %.3g or less, or -step_failure cut\n",
+                           (double)t, name[0], name[1], (double)report.tunnel, (double)(PetscAbsReal(h) * STEPPER_TUNNEL / report.tunnel)));
+  PetscFunctionReturn(0);
+}
+
+/* Has a body of any rank gone bad before the step is taken? */
+static PetscErrorCode StepperBad_Private(Stepper s, StepFail *fail)
+{
+  PetscMPIInt bad = 0;
+
+  PetscFunctionBeginUser;
+  ForBatches(s, b) bad = PetscMax(bad, b->bad_lane >= 0);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_MAX, s->model->comm));
+  if (bad) *fail = FAIL_BODY;
+  PetscFunctionReturn(0);
+}
+
+/* What the rows of a part of the step add to what is known of the whole */
+static PetscErrorCode StepperReport_Private(Stepper s, PetscBool taken)
+{
+  ConstraintReport *sum = &s->report, r, before = s->report;
+
+  PetscFunctionBeginUser;
+  if (!s->constraints) PetscFunctionReturn(0);
+  PetscCall(ConstraintSetGetReport(s->constraints, &r));
+  if (taken) {
+    *sum             = r;
+    sum->merit       = PetscMax(r.merit, before.merit);
+    sum->penetration = PetscMax(r.penetration, before.penetration);
+    sum->halved += before.halved;
+    sum->broken += before.broken;
+    sum->work += before.work;
+    sum->friction += before.friction;
+    if (before.reason < 0) sum->reason = before.reason;
+  }
+  sum->iterations = before.iterations + r.iterations;
+  sum->solves     = before.solves + r.solves;
+  PetscFunctionReturn(0);
+}
+
+/* One step, or a part of one. What fails leaves everything as it was. */
+static PetscErrorCode StepperTry_Private(Stepper s, PetscReal t, PetscReal h, PetscReal balance, StepFail *fail)
 {
   Stage     stage = {.t = t, .h = h, .implicit = s->implicit, .balance = balance};
   PetscReal worst;
-  PetscBool rows  = PETSC_FALSE;
+  PetscBool rows  = PETSC_FALSE, taken;
   PetscInt  pass  = 0;
 
   PetscFunctionBeginUser;
+  *fail = FAIL_NONE;
   PetscCall(ModelOpen(s->model));
   PetscCall(PetscLogEventBegin(s->event[EVENT_PREDICT], 0, 0, 0, 0));
   ForBatches(s, b) PetscCall((*b->ops->predict)(b, &stage));
@@ -162,10 +228,11 @@ PetscErrorCode StepperStep(Stepper s, PetscReal t, PetscReal h, PetscInt balance
     PetscCall(PetscLogEventBegin(s->event[EVENT_DETECT], 0, 0, 0, 0));
     PetscCall(ConstraintSetDetect(s->constraints, &stage, &rows));
     PetscCall(PetscLogEventEnd(s->event[EVENT_DETECT], 0, 0, 0, 0));
+    PetscCall(StepperTunnel_Private(s, t, h, fail));
   }
-  PetscCall(ModelLoads(s->model, &stage));
+  if (!*fail) PetscCall(ModelLoads(s->model, &stage));
   stage.rough = rows && s->model->corrected && !s->implicit ? PETSC_TRUE : PETSC_FALSE;
-  for (stage.iteration = 0;; stage.iteration++) {
+  for (stage.iteration = 0; !*fail; stage.iteration++) {
     PetscBool more = PETSC_FALSE;
 
     PetscCall(StepperFree_Private(s, &stage, &worst));
@@ -176,20 +243,100 @@ PetscErrorCode StepperStep(Stepper s, PetscReal t, PetscReal h, PetscInt balance
     if (!s->implicit) break;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPIU_REAL, MPIU_MAX, s->model->comm));
     if (stage.iteration && worst <= s->rtol) break;
-    PetscCheck(stage.iteration + 1 < s->max_it && !PetscIsInfOrNanReal(worst), s->model->comm, PETSC_ERR_USER_INPUT,
+    if (stage.iteration + 1 < s->max_it && !PetscIsInfOrNanReal(worst)) continue;
+    *fail = FAIL_ITERATION;
+    PetscCheck(s->failure == STEP_CUT || (s->failure == STEP_CONTINUE && !PetscIsInfOrNanReal(worst)), s->model->comm, PETSC_ERR_USER_INPUT,
                "t = %g: the implicit step has not converged in %" PetscInt_FMT " iterations (last correction %.2g, -ts_zhangskeel_rtol %g); take a smaller -ts_dt", (double)t, stage.iteration + 1,
                (double)worst, (double)s->rtol);
   }
-  PetscCall(PetscLogEventBegin(s->event[EVENT_CORRECT], 0, 0, 0, 0));
-  if (s->constraints) PetscCall(ConstraintSetAccept(s->constraints, &stage));
-  ForBatches(s, b) PetscCall((*b->ops->correct)(b, &stage));
-  PetscCall(PetscLogEventEnd(s->event[EVENT_CORRECT], 0, 0, 0, 0));
+  if (rows && !*fail) {
+    ConstraintReport report;
+
+    PetscCall(ConstraintSetGetReport(s->constraints, &report));
+    if (report.reason < 0) *fail = FAIL_ROWS;
+  }
+  if (s->failure == STEP_CUT && !*fail) PetscCall(StepperBad_Private(s, fail));
+  taken = *fail && s->failure != STEP_CONTINUE ? PETSC_FALSE : PETSC_TRUE;
+  if (taken) {
+    PetscCall(PetscLogEventBegin(s->event[EVENT_CORRECT], 0, 0, 0, 0));
+    if (s->constraints) PetscCall(ConstraintSetAccept(s->constraints, &stage));
+    ForBatches(s, b) PetscCall((*b->ops->correct)(b, &stage));
+    PetscCall(PetscLogEventEnd(s->event[EVENT_CORRECT], 0, 0, 0, 0));
+    if (*fail) s->failed = PETSC_TRUE;
+    *fail   = FAIL_NONE;
+    s->part = h;
+  } else if (s->failure == STEP_CUT && s->constraints) PetscCall(ConstraintSetReject(s->constraints));
   PetscCall(ModelClose(s->model));
-  PetscCall(StepperCheck_Private(s, t + h));
+  PetscCall(StepperReport_Private(s, taken));
+  if (taken) PetscCall(StepperCheck_Private(s, t + h));
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode StepperEnergies(Stepper s, PetscReal t, PetscReal h, PetscInt balance)
+/* One line that says why, and what to do */
+static PetscErrorCode StepperStop_Private(Stepper s, PetscReal t, PetscReal h, StepFail fail)
+{
+  MPI_Comm comm = s->model->comm;
+  char     part[96] = "";
+
+  PetscFunctionBeginUser;
+  if (s->failure == STEP_CUT) PetscCall(PetscSNPrintf(part, sizeof(part), " even in a part of length %.3g, after %d cuts", (double)h, STEPPER_CUTS));
+  if (fail == FAIL_BODY) PetscCall(StepperCheck_Private(s, t + h));
+  PetscCheck(fail != FAIL_ITERATION, comm, PETSC_ERR_USER_INPUT, "t = %g: the implicit step has not converged%s; take a smaller -ts_dt, or damping", (double)t, part);
+  if (fail == FAIL_TUNNEL) {
+    Detector     detector;
+    DetectReport report;
+    char         name[2][256];
+
+    PetscCall(ConstraintSetGetDetector(s->constraints, &detector));
+    PetscCall(DetectorGetReport(detector, &report));
+    for (PetscInt k = 0; k < 2; k++) PetscCall(ModelName(s->model, report.tunnel_body[k], name[k], sizeof(name[k])));
+    SETERRQ(comm, PETSC_ERR_USER_INPUT, "t = %g: bodies '%s' and '%s' move against each other by %.3g of their thickness%s; take a smaller -ts_dt, or -step_failure continue", (double)t, name[0], name[1], (double)report.tunnel, part);
+  } else {
+    ConstraintReport report;
+    PetscReal        rtol;
+    Dual             dual;
+    SNES             snes;
+
+    PetscCall(ConstraintSetGetReport(s->constraints, &report));
+    PetscCall(ConstraintSetGetDual(s->constraints, &dual));
+    PetscCall(DualGetSNES(dual, &snes));
+    PetscCall(SNESGetTolerances(snes, NULL, &rtol, NULL, NULL, NULL));
+    SETERRQ(comm, PETSC_ERR_USER_INPUT, "t = %g: the forces of %" PetscInt_FMT " contacts and joints have not converged%s: merit %.3g after %" PetscInt_FMT " iterations (%s), -snes_rtol %g; take more -snes_max_it, another -snes_type, a smaller -ts_dt, or -step_failure %s", (double)t,
+            report.n, part, (double)report.merit, report.iterations, SNESConvergedReasons[report.reason], (double)rtol, s->failure == STEP_CUT ? "continue" : "cut or continue");
+  }
+}
+
+/* A step, or its part after `level` cuts */
+static PetscErrorCode StepperPart_Private(Stepper s, PetscReal t, PetscReal h, PetscReal balance, PetscInt level)
+{
+  StepFail fail;
+
+  PetscFunctionBeginUser;
+  PetscCall(StepperTry_Private(s, t, h, balance, &fail));
+  if (!fail) PetscFunctionReturn(0);
+  if (s->failure != STEP_CUT || level == STEPPER_CUTS) PetscCall(StepperStop_Private(s, t, h, fail));
+  if (!level) s->cuts++;
+  ForBatches(s, b) b->bad_lane = -1;
+  PetscCall(StepperPart_Private(s, t, 0.5 * h, balance, level + 1));
+  if (balance != 0) { /* each part's work of damping is its own; that of the last one is left to the caller */
+    s->balanced += s->part;
+    PetscCall(StepperEnergies(s, t + 0.5 * h, 0.5 * h, s->part));
+  }
+  PetscCall(StepperPart_Private(s, t + 0.5 * h, 0.5 * h, balance, level + 1));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode StepperStep(Stepper s, PetscReal t, PetscReal h, PetscReal balance)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(&s->report, sizeof(s->report)));
+  s->failed   = PETSC_FALSE;
+  s->balanced = 0;
+  PetscCall(StepperPart_Private(s, t, h, balance, 0));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode StepperEnergies(Stepper s, PetscReal t, PetscReal h, PetscReal balance)
 {
   Stage stage = {.t = t, .h = h, .implicit = s->implicit, .balance = balance};
 
@@ -235,8 +382,8 @@ static PetscErrorCode TSStep_ZhangSkeel(TS ts)
   if (PetscAbsReal(next - ts->max_time) <= 1e-6 * PetscAbsReal(h)) next = ts->max_time;
   if (zs->balance) PetscCall((*zs->balance)(ts, n + 1, next, &balance, zs->ctx));
   iterations = s->iterations;
-  PetscCall(StepperStep(s, t, h, balance));
-  if (balance) PetscCall(StepperEnergies(s, next, h, balance));
+  PetscCall(StepperStep(s, t, h, balance * h));
+  if (balance) PetscCall(StepperEnergies(s, next, h, balance * h - s->balanced));
   ts->snes_its += s->iterations - iterations;
   PetscCall(PetscObjectStateIncrease((PetscObject)ts->vec_sol));
   ts->ptime     = next;

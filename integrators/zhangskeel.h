@@ -21,11 +21,18 @@ struct _p_Stepper {
   PetscInt      max_it, iterations;
   PetscReal     warn;       /* indicator above which a body is warned of */
   PetscBool     warned;
+  StepFailure   failure;    /* what a step that fails comes to */
+  PetscInt      cuts;       /* steps that were done as parts, so far */
+  PetscBool     failed;     /* the last step was taken though it had not converged */
+  PetscReal     part, balanced; /* of the last step: its last part; what is in the energy balance already */
+  ConstraintReport report;  /* of the last step, over all its parts */
+  PetscBool     tunnel_warned;
 };
-/* Collective. One step from t to t + h; balance: steps that the energy balance stands for, 0: none. */
-PETSC_EXTERN PetscErrorCode StepperStep(Stepper s, PetscReal t, PetscReal h, PetscInt balance);
+/* Collective. One step from t to t + h; balance: time that the energy balance after it stands for, 0: none. A step that fails is done in halves, if s->failure
+   says so, and they in halves. */
+PETSC_EXTERN PetscErrorCode StepperStep(Stepper s, PetscReal t, PetscReal h, PetscReal balance);
 /* Energies of all batches now; h is the length of the step that will come (0: unknown). */
-PETSC_EXTERN PetscErrorCode StepperEnergies(Stepper s, PetscReal t, PetscReal h, PetscInt balance);
+PETSC_EXTERN PetscErrorCode StepperEnergies(Stepper s, PetscReal t, PetscReal h, PetscReal balance);
 /* TS type: needs TSSetApplicationContext(ts, stepper), TSSetSolution(model->q). Reads -ts_zhangskeel_*. */
 PETSC_EXTERN PetscErrorCode TSRegisterZhangSkeel(void);
 /* Number of steps that the next balance stands for after step `step` (counted from 1): set by the run (output times). */

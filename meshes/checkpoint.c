@@ -6,7 +6,7 @@
 #include <petscviewerhdf5.h>
 #include <unistd.h>
 
-#define CHECKPOINT_VERSION 1
+#define CHECKPOINT_VERSION 2
 
 /* The records as they are in the file, and on this rank */
 typedef struct {
@@ -75,8 +75,8 @@ static PetscErrorCode RecordsCreate_Private(MPI_Comm comm, PetscInt nbody, Petsc
   PetscFunctionReturn(0);
 }
 
-/* head and extra numbers as one small replicated vector; integers below 2^53 are exact */
-enum { HEAD_VERSION, HEAD_T0, HEAD_TIME, HEAD_DT, HEAD_STEP, HEAD_NBODY, HEAD_NEXTRA, HEAD_SIZE };
+/* head, extra numbers and rows of each table as one small replicated vector; integers below 2^53 are exact */
+enum { HEAD_VERSION, HEAD_T0, HEAD_TIME, HEAD_DT, HEAD_STEP, HEAD_NBODY, HEAD_NEXTRA, HEAD_NTABLE, HEAD_SIZE };
 
 /* HDF5 and PETSc have much to say about a file that fails; a user gets one line instead. */
 typedef struct {
@@ -119,7 +119,31 @@ static int CheckpointReserve_Private(const char part[], PetscInt64 bytes)
   return error;
 }
 
-static PetscErrorCode CheckpointPut_Private(MPI_Comm comm, const char part[], Vec numbers, const Records *r)
+/* Empty tables are not in the file. */
+static PetscErrorCode TablesCreate_Private(MPI_Comm comm, PetscInt ntable, const CheckpointTable table[], Vec **rows)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscCalloc1(ntable, rows));
+  for (PetscInt i = 0; i < ntable; i++) {
+    PetscInt n = table[i].n;
+
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &n, 1, MPIU_INT, MPI_SUM, comm));
+    if (!n) continue;
+    PetscCall(VecCreateMPI(comm, table[i].n * table[i].width, PETSC_DETERMINE, &(*rows)[i]));
+    PetscCall(PetscObjectSetName((PetscObject)(*rows)[i], table[i].name));
+  }
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode TablesDestroy_Private(PetscInt ntable, Vec **rows)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < ntable; i++) PetscCall(VecDestroy(&(*rows)[i]));
+  PetscCall(PetscFree(*rows));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode CheckpointPut_Private(MPI_Comm comm, const char part[], Vec numbers, const Records *r, PetscInt ntable, const Vec rows[])
 {
   PetscViewer    viewer = NULL;
   PetscErrorCode ierr, last;
@@ -129,15 +153,17 @@ static PetscErrorCode CheckpointPut_Private(MPI_Comm comm, const char part[], Ve
   if (!ierr) ierr = VecView(numbers, viewer);
   if (!ierr) ierr = VecView(r->lengths, viewer);
   if (!ierr) ierr = VecView(r->natural, viewer);
+  for (PetscInt i = 0; i < ntable && !ierr; i++)
+    if (rows[i]) ierr = VecView(rows[i], viewer);
   last = PetscViewerDestroy(&viewer);
   PetscFunctionReturn(ierr ? ierr : last);
 }
 
-static PetscErrorCode CheckpointSave_Private(MPI_Comm comm, const char file[], Vec numbers, const Records *r)
+static PetscErrorCode CheckpointSave_Private(MPI_Comm comm, const char file[], Vec numbers, const Records *r, PetscInt ntable, const Vec rows[])
 {
   char           part[PETSC_MAX_PATH_LEN];
   PetscMPIInt    rank, failed;
-  PetscInt       n[3];
+  PetscInt       n[3], more = 0;
   PetscErrorCode ierr;
   Quiet          quiet;
   int            error = 0;
@@ -148,11 +174,17 @@ static PetscErrorCode CheckpointSave_Private(MPI_Comm comm, const char file[], V
   PetscCall(VecGetSize(numbers, &n[0]));
   PetscCall(VecGetSize(r->lengths, &n[1]));
   PetscCall(VecGetSize(r->natural, &n[2]));
-  if (rank == 0) error = CheckpointReserve_Private(part, 16384 + (PetscInt64)sizeof(PetscReal) * ((PetscInt64)n[0] + n[1] + n[2]));
+  for (PetscInt i = 0; i < ntable; i++) {
+    PetscInt size = 0;
+
+    if (rows[i]) PetscCall(VecGetSize(rows[i], &size));
+    more += size;
+  }
+  if (rank == 0) error = CheckpointReserve_Private(part, 16384 + (PetscInt64)sizeof(PetscReal) * ((PetscInt64)n[0] + n[1] + n[2] + more));
   PetscCallMPI(MPI_Bcast(&error, 1, MPI_INT, 0, comm));
   if (!error) {
     PetscCall(QuietBegin_Private(&quiet));
-    ierr = CheckpointPut_Private(comm, part, numbers, r);
+    ierr = CheckpointPut_Private(comm, part, numbers, r, ntable, rows);
     PetscCall(QuietEnd_Private(&quiet, comm, ierr, &failed)); /* from here on all ranks have closed it */
     if (failed) error = -1;
     if (rank == 0 && !error && rename(part, file)) error = errno;
@@ -164,9 +196,9 @@ static PetscErrorCode CheckpointSave_Private(MPI_Comm comm, const char file[], V
 }
 
 PetscErrorCode CheckpointWrite(MPI_Comm comm, const char file[], const CheckpointHead *head, PetscInt nextra, const PetscReal extra[], PetscInt n, const PetscInt id[], const PetscInt length[],
-                               const PetscReal data[])
+                               const PetscReal data[], PetscInt ntable, const CheckpointTable table[])
 {
-  Vec            numbers;
+  Vec            numbers, *rows;
   Records        r = {0};
   PetscMPIInt    rank;
   PetscReal     *a;
@@ -182,7 +214,7 @@ PetscErrorCode CheckpointWrite(MPI_Comm comm, const char file[], const Checkpoin
   PetscCall(VecRestoreArray(r.local, &a));
   PetscCall(VecScatterBegin(r.scatter, r.local, r.natural, INSERT_VALUES, SCATTER_REVERSE));
   PetscCall(VecScatterEnd(r.scatter, r.local, r.natural, INSERT_VALUES, SCATTER_REVERSE));
-  PetscCall(VecCreateMPI(comm, rank == 0 ? HEAD_SIZE + nextra : 0, PETSC_DETERMINE, &numbers));
+  PetscCall(VecCreateMPI(comm, rank == 0 ? HEAD_SIZE + nextra + ntable : 0, PETSC_DETERMINE, &numbers));
   PetscCall(PetscObjectSetName((PetscObject)numbers, "run"));
   if (rank == 0) {
     PetscCall(VecGetArray(numbers, &a));
@@ -193,10 +225,24 @@ PetscErrorCode CheckpointWrite(MPI_Comm comm, const char file[], const Checkpoin
     a[HEAD_STEP]    = head->step;
     a[HEAD_NBODY]   = head->nbody;
     a[HEAD_NEXTRA]  = nextra;
+    a[HEAD_NTABLE]  = ntable;
     PetscCall(PetscArraycpy(a + HEAD_SIZE, extra, nextra));
     PetscCall(VecRestoreArray(numbers, &a));
   }
-  ierr = CheckpointSave_Private(comm, file, numbers, &r);
+  PetscCall(TablesCreate_Private(comm, ntable, table, &rows));
+  for (PetscInt i = 0; i < ntable; i++) {
+    if (rows[i]) {
+      PetscCall(VecGetArray(rows[i], &a));
+      PetscCall(PetscArraycpy(a, table[i].row, table[i].n * table[i].width));
+      PetscCall(VecRestoreArray(rows[i], &a));
+      PetscCall(VecGetSize(rows[i], &size));
+    }
+    if (rank == 0) PetscCall(VecSetValue(numbers, HEAD_SIZE + nextra + i, rows[i] ? size / table[i].width : 0, INSERT_VALUES));
+  }
+  PetscCall(VecAssemblyBegin(numbers));
+  PetscCall(VecAssemblyEnd(numbers));
+  ierr = CheckpointSave_Private(comm, file, numbers, &r, ntable, rows);
+  PetscCall(TablesDestroy_Private(ntable, &rows));
   PetscCall(VecDestroy(&numbers));
   PetscCall(RecordsDestroy_Private(&r));
   PetscCall(ierr);
@@ -228,16 +274,16 @@ static PetscInt64 CheckpointLook_Private(hid_t h5, const char name[], PetscInt64
   return size;
 }
 
-/* Looks at the file before all ranks open it: it must be a checkpoint of this model. Fills run[HEAD_SIZE + nextra] on all ranks. */
-static PetscErrorCode CheckpointExamine_Private(MPI_Comm comm, const char file[], PetscInt nbody, PetscInt nextra, const Records *r, PetscReal run[])
+/* Looks at the file before all ranks open it: it must be a checkpoint of this model. Fills run[HEAD_SIZE + nextra + ntable] on all ranks. */
+static PetscErrorCode CheckpointExamine_Private(MPI_Comm comm, const char file[], PetscInt nbody, PetscInt nextra, PetscInt ntable, const CheckpointTable table[], const Records *r, PetscReal run[])
 {
   PetscInt64  have[3] = {-1, -1, -1};
   PetscInt    size;
-  PetscMPIInt rank;
+  PetscMPIInt rank, whole = 1;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCall(PetscArrayzero(run, HEAD_SIZE + nextra));
+  PetscCall(PetscArrayzero(run, HEAD_SIZE + nextra + ntable));
   if (rank == 0) {
     hid_t h5;
 
@@ -245,26 +291,33 @@ static PetscErrorCode CheckpointExamine_Private(MPI_Comm comm, const char file[]
     {
       h5 = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
       if (h5 >= 0) {
-        have[0] = CheckpointLook_Private(h5, "run", HEAD_SIZE + nextra, run);
+        have[0] = CheckpointLook_Private(h5, "run", HEAD_SIZE + nextra + ntable, run);
         have[1] = CheckpointLook_Private(h5, "lengths", 0, NULL);
         have[2] = CheckpointLook_Private(h5, "state", 0, NULL);
+        for (PetscInt i = 0; i < ntable; i++) {
+          const PetscInt64 rows = (PetscInt64)run[HEAD_SIZE + nextra + i];
+
+          if (rows && CheckpointLook_Private(h5, table[i].name, 0, NULL) != rows * table[i].width) whole = 0;
+        }
         H5Fclose(h5);
       }
     }
     H5E_END_TRY
   }
   PetscCallMPI(MPI_Bcast(have, 3, MPIU_INT64, 0, comm));
-  PetscCallMPI(MPI_Bcast(run, (PetscMPIInt)(HEAD_SIZE + nextra), MPIU_REAL, 0, comm));
+  PetscCallMPI(MPI_Bcast(run, (PetscMPIInt)(HEAD_SIZE + nextra + ntable), MPIU_REAL, 0, comm));
+  PetscCallMPI(MPI_Bcast(&whole, 1, MPI_INT, 0, comm));
   PetscCheck(have[0] > 0 && have[1] >= 0 && have[2] >= 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "restart: '%s' cannot be opened or is not a whole checkpoint", file);
-  PetscCheck(run[HEAD_VERSION] == CHECKPOINT_VERSION && have[0] == HEAD_SIZE + nextra && run[HEAD_NEXTRA] == nextra, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+  PetscCheck(run[HEAD_VERSION] == CHECKPOINT_VERSION && have[0] == HEAD_SIZE + nextra + ntable && run[HEAD_NEXTRA] == nextra && run[HEAD_NTABLE] == ntable, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "restart: '%s' was written by another version of the program", file);
+  PetscCheck(whole, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "restart: '%s' is not a whole checkpoint", file);
   PetscCall(VecGetSize(r->natural, &size));
   PetscCheck(have[1] == nbody && have[2] == size && run[HEAD_NBODY] == nbody, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "restart: '%s' is of another model (%" PRId64 " bodies and %" PRId64 " numbers there, %" PetscInt_FMT " and %" PetscInt_FMT " here)", file, have[1], have[2], nbody, size);
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode CheckpointGet_Private(MPI_Comm comm, const char file[], Vec stored, const Records *r)
+static PetscErrorCode CheckpointGet_Private(MPI_Comm comm, const char file[], Vec stored, const Records *r, PetscInt ntable, const Vec rows[])
 {
   PetscViewer    viewer = NULL;
   PetscErrorCode ierr, last;
@@ -273,11 +326,13 @@ static PetscErrorCode CheckpointGet_Private(MPI_Comm comm, const char file[], Ve
   ierr = PetscViewerHDF5Open(comm, file, FILE_MODE_READ, &viewer);
   if (!ierr) ierr = VecLoad(stored, viewer);
   if (!ierr) ierr = VecLoad(r->natural, viewer);
+  for (PetscInt i = 0; i < ntable && !ierr; i++)
+    if (rows[i]) ierr = VecLoad(rows[i], viewer);
   last = PetscViewerDestroy(&viewer);
   PetscFunctionReturn(ierr ? ierr : last);
 }
 
-static PetscErrorCode CheckpointLoad_Private(MPI_Comm comm, const char file[], const Records *r)
+static PetscErrorCode CheckpointLoad_Private(MPI_Comm comm, const char file[], const Records *r, PetscInt ntable, const Vec rows[])
 {
   Vec            stored;
   PetscBool      same = PETSC_FALSE;
@@ -289,7 +344,7 @@ static PetscErrorCode CheckpointLoad_Private(MPI_Comm comm, const char file[], c
   PetscCall(VecDuplicate(r->lengths, &stored));
   PetscCall(PetscObjectSetName((PetscObject)stored, "lengths"));
   PetscCall(QuietBegin_Private(&quiet));
-  ierr = CheckpointGet_Private(comm, file, stored, r);
+  ierr = CheckpointGet_Private(comm, file, stored, r, ntable, rows);
   PetscCall(QuietEnd_Private(&quiet, comm, ierr, &failed));
   if (!failed) PetscCall(VecEqual(stored, r->lengths, &same));
   PetscCall(VecDestroy(&stored));
@@ -298,19 +353,32 @@ static PetscErrorCode CheckpointLoad_Private(MPI_Comm comm, const char file[], c
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode CheckpointRead(MPI_Comm comm, const char file[], CheckpointHead *head, PetscInt nextra, PetscReal extra[], PetscInt n, const PetscInt id[], const PetscInt length[], PetscReal data[])
+PetscErrorCode CheckpointRead(MPI_Comm comm, const char file[], CheckpointHead *head, PetscInt nextra, PetscReal extra[], PetscInt n, const PetscInt id[], const PetscInt length[], PetscReal data[],
+                              PetscInt ntable, CheckpointTable table[])
 {
   Records          r = {0};
+  Vec             *rows = NULL;
   PetscReal       *run;
   const PetscReal *a;
   PetscInt         size;
+  PetscMPIInt      rank, nrank;
   PetscErrorCode   ierr;
 
   PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Comm_size(comm, &nrank));
   PetscCall(RecordsCreate_Private(comm, head->nbody, n, id, length, &r));
-  PetscCall(PetscMalloc1(HEAD_SIZE + nextra, &run));
-  ierr = CheckpointExamine_Private(comm, file, head->nbody, nextra, &r, run);
-  if (!ierr) ierr = CheckpointLoad_Private(comm, file, &r);
+  PetscCall(PetscMalloc1(HEAD_SIZE + nextra + ntable, &run));
+  ierr = CheckpointExamine_Private(comm, file, head->nbody, nextra, ntable, table, &r, run);
+  if (!ierr) {
+    for (PetscInt i = 0; i < ntable; i++) { /* each rank takes its share of the rows */
+      const PetscInt64 n = (PetscInt64)run[HEAD_SIZE + nextra + i];
+
+      table[i].n = (PetscInt)(n * (rank + 1) / nrank - n * rank / nrank);
+    }
+    PetscCall(TablesCreate_Private(comm, ntable, table, &rows));
+    ierr = CheckpointLoad_Private(comm, file, &r, ntable, rows);
+  }
   if (!ierr) {
     head->t0   = run[HEAD_T0];
     head->time = run[HEAD_TIME];
@@ -323,7 +391,15 @@ PetscErrorCode CheckpointRead(MPI_Comm comm, const char file[], CheckpointHead *
     PetscCall(VecGetArrayRead(r.local, &a));
     PetscCall(PetscArraycpy(data, a, size));
     PetscCall(VecRestoreArrayRead(r.local, &a));
+    for (PetscInt i = 0; i < ntable; i++) {
+      PetscCall(PetscMalloc1(table[i].n * table[i].width, &table[i].row));
+      if (!rows[i]) continue;
+      PetscCall(VecGetArrayRead(rows[i], &a));
+      PetscCall(PetscArraycpy(table[i].row, a, table[i].n * table[i].width));
+      PetscCall(VecRestoreArrayRead(rows[i], &a));
+    }
   }
+  if (rows) PetscCall(TablesDestroy_Private(ntable, &rows));
   PetscCall(PetscFree(run));
   PetscCall(RecordsDestroy_Private(&r));
   PetscCall(ierr);

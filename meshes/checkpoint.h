@@ -8,10 +8,18 @@ typedef struct {
   PetscInt  step, nbody;
 } CheckpointHead;
 
-/* Collective. Bodies of this rank: id[i] has length[i] numbers, one after the other in data; extra: numbers that all ranks share.
-   Written beside, then renamed: a killed run, or a full disk, leaves the old file whole. */
+/* Rows of `width` numbers, as many as there happen to be, in any order */
+typedef struct {
+  const char *name; /* of the dataset */
+  PetscInt    width, n;
+  PetscReal  *row;  /* n x width */
+} CheckpointTable;
+
+/* Collective. Bodies of this rank: id[i] has length[i] numbers, one after the other in data; extra: numbers that all ranks share;
+   tables: rows of this rank.    Written beside, then renamed: a killed run, or a full disk, leaves the old file whole. */
 PETSC_EXTERN PetscErrorCode CheckpointWrite(MPI_Comm comm, const char file[], const CheckpointHead *head, PetscInt nextra, const PetscReal extra[], PetscInt n, const PetscInt id[], const PetscInt length[],
-                                            const PetscReal data[]);
-/* Collective. Same arguments, filled in; head->nbody and the lengths must be as written (another model is refused by one line). On an
-   error nothing is filled in. */
-PETSC_EXTERN PetscErrorCode CheckpointRead(MPI_Comm comm, const char file[], CheckpointHead *head, PetscInt nextra, PetscReal extra[], PetscInt n, const PetscInt id[], const PetscInt length[], PetscReal data[]);
+                                            const PetscReal data[], PetscInt ntable, const CheckpointTable table[]);
+/* Collective. Same arguments, filled in; head->nbody and the lengths must be as written (another model is refused by one line). Tables have name and
+   width and get n rows, to be freed: all ranks together have all. On an error nothing is filled in. */
+PETSC_EXTERN PetscErrorCode CheckpointRead(MPI_Comm comm, const char file[], CheckpointHead *head, PetscInt nextra, PetscReal extra[], PetscInt n, const PetscInt id[], const PetscInt length[], PetscReal data[],
+                                           PetscInt ntable, CheckpointTable table[]);

@@ -35,7 +35,7 @@ typedef struct {
   PetscInt  iteration;   /* 0: from du = 0; the linearly implicit step has no other */
   PetscBool implicit;    /* iterated: the force is taken at q(t + h/2) + h/4 du (19) */
   PetscBool rough;       /* du will still change: rows must not draw conclusions that stay */
-  PetscInt  balance;     /* steps that the energy balance after this step stands for; 0: none is made */
+  PetscReal balance;     /* time that the energy balance after this step stands for; 0: none is made */
 } Stage;
 
 /* Energies and accumulated works of one body, as they are in the history. */

@@ -23,6 +23,8 @@ PetscErrorCode ModelDestroy(Model *model)
   for (PetscInt i = 0; i < m->nbody; i++) PetscCall(BodyDestroy(&m->body[i]));
   for (PetscInt i = 0; i < m->npart; i++) PetscCall(PartDestroy(&m->part[i]));
   for (PetscInt c = 0; c < 3; c++) PetscCall(FunctionDestroy(&m->gravity[c]));
+  for (PetscInt i = 0; i < m->nsection; i++) PetscCall(PetscFree(m->section[i].name));
+  PetscCall(PetscFree(m->section));
   PetscCall(PetscFree(m->force));
   PetscCall(PetscFree(m->batch));
   PetscCall(PetscFree(m->body));
@@ -54,6 +56,36 @@ PetscErrorCode ModelAddBody(Model model, Body body)
 {
   PetscFunctionBeginUser;
   ModelPush_Private(model->body, model->nbody, body);
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ModelAddSection(Model model, const char name[], PetscInt first, PetscBool many)
+{
+  ModelSection s = {.first = first, .many = many};
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscStrallocpy(name, &s.name));
+  ModelPush_Private(model->section, model->nsection, s);
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ModelName(Model model, PetscInt id, char name[], size_t length)
+{
+  PetscInt lo = 0, hi = model->nsection - 1;
+
+  PetscFunctionBeginUser;
+  if (hi < 0) {
+    PetscCall(PetscSNPrintf(name, length, "%" PetscInt_FMT, id));
+    PetscFunctionReturn(0);
+  }
+  while (lo < hi) { /* the last section that begins at id or before */
+    const PetscInt mid = lo + (hi - lo + 1) / 2;
+
+    if (model->section[mid].first <= id) lo = mid;
+    else hi = mid - 1;
+  }
+  if (model->section[lo].many) PetscCall(PetscSNPrintf(name, length, "%s_%" PetscInt_FMT, model->section[lo].name, id - model->section[lo].first));
+  else PetscCall(PetscStrncpy(name, model->section[lo].name, length));
   PetscFunctionReturn(0);
 }
 

@@ -12,6 +12,13 @@ typedef struct {
   Function      value;
 } PointForce;
 
+/* Bodies of one section, here or elsewhere: numbered from `first` on, called name_0, name_1, ... if there are many */
+typedef struct {
+  char     *name;
+  PetscInt  first;
+  PetscBool many;
+} ModelSection;
+
 struct _p_Model {
   MPI_Comm    comm;
   PetscInt    nbody, nglobal, ndof; /* bodies here, in all; unknown velocities in all */
@@ -27,6 +34,8 @@ struct _p_Model {
   PetscInt    nforce;
   PointForce *force;
   Function    gravity[3];           /* NULL: none */
+  PetscInt      nsection;
+  ModelSection *section;            /* of all bodies, ascending */
 };
 
 PETSC_EXTERN PetscErrorCode ModelCreate(MPI_Comm comm, Model *model);
@@ -34,6 +43,10 @@ PETSC_EXTERN PetscErrorCode ModelDestroy(Model *model);
 /* The model takes parts and bodies over. */
 PETSC_EXTERN PetscErrorCode ModelAddPart(Model model, Part part);
 PETSC_EXTERN PetscErrorCode ModelAddBody(Model model, Body body);
+/* Names of all bodies, on every rank: sections by ascending `first` */
+PETSC_EXTERN PetscErrorCode ModelAddSection(Model model, const char name[], PetscInt first, PetscBool many);
+/* Name of the body with this id, which may be on any rank */
+PETSC_EXTERN PetscErrorCode ModelName(Model model, PetscInt id, char name[], size_t length);
 /* Collective: batches, vectors, initial state. */
 PETSC_EXTERN PetscErrorCode ModelSetUp(Model model);
 /* After ModelSetUp(); body index is local. Takes the function over. */

@@ -50,7 +50,7 @@ static PetscErrorCode Write(const char file[], int kind)
   PetscErrorCode ierr;
 
   Spread(kind, NBODY, 0, &b);
-  ierr = CheckpointWrite(PETSC_COMM_WORLD, file, &head, NEXTRA, extra, b.n, b.id, b.length, b.data);
+  ierr = CheckpointWrite(PETSC_COMM_WORLD, file, &head, NEXTRA, extra, b.n, b.id, b.length, b.data, 0, NULL);
   Free(&b);
   return ierr;
 }
@@ -66,7 +66,7 @@ static void Read(const char file[], int kind)
   want = b.data;
   Ok(PetscMalloc1(b.total, &b.data));
   Ok(PetscMemzero(b.data, b.total * sizeof(PetscReal)));
-  Ok(CheckpointRead(PETSC_COMM_WORLD, file, &h, NEXTRA, e, b.n, b.id, b.length, b.data));
+  Ok(CheckpointRead(PETSC_COMM_WORLD, file, &h, NEXTRA, e, b.n, b.id, b.length, b.data, 0, NULL));
   if (b.total) assert_memory_equal(b.data, want, b.total * sizeof(PetscReal));
   assert_memory_equal(e, extra, sizeof(extra));
   assert_true(h.t0 == head.t0 && h.time == head.time && h.dt == head.dt);
@@ -110,14 +110,65 @@ static void test_other_ranks(void **state)
     size = all;
     want = b.data;
     Ok(PetscCalloc1(b.total, &b.data));
-    Ok(CheckpointRead(PETSC_COMM_SELF, file, &h, NEXTRA, e, b.n, b.id, b.length, b.data));
+    Ok(CheckpointRead(PETSC_COMM_SELF, file, &h, NEXTRA, e, b.n, b.id, b.length, b.data, 0, NULL));
     assert_memory_equal(b.data, want, b.total * sizeof(PetscReal));
-    Ok(CheckpointWrite(PETSC_COMM_SELF, file, &head, NEXTRA, extra, b.n, b.id, b.length, want));
+    Ok(CheckpointWrite(PETSC_COMM_SELF, file, &head, NEXTRA, extra, b.n, b.id, b.length, want, 0, NULL));
     Ok(PetscFree(want));
     Free(&b);
   }
   MPI_Barrier(PETSC_COMM_WORLD);
   Read(file, 2);
+  MPI_Barrier(PETSC_COMM_WORLD);
+  if (!me) unlink(file);
+}
+
+/* Tables of any length: all ranks together, or one alone, get all rows; one whose length is not as it should be is refused */
+static void test_tables(void **state)
+{
+  const char      *file = UnitPath("tables.h5");
+  CheckpointHead   h    = {.nbody = NBODY};
+  PetscReal        e[NEXTRA], sum[3] = {0, 0, 0};
+  CheckpointTable  table[3] = {{"many", 3, 2 * me + 1, NULL}, {"none", 5, 0, NULL}, {"first", 1, me ? 0 : 2, NULL}}, back[3] = {{"many", 3, 0, NULL}, {"none", 5, 0, NULL}, {"first", 1, 0, NULL}};
+  Bodies           b;
+
+  (void)state;
+  for (int k = 0; k < 3; k++) {
+    Ok(PetscMalloc1(table[k].n * table[k].width, &table[k].row));
+    for (PetscInt i = 0; i < table[k].n * table[k].width; i++) table[k].row[i] = 1. / 3 + 100 * k + 10 * me + i;
+  }
+  Spread(0, NBODY, 0, &b);
+  Ok(CheckpointWrite(PETSC_COMM_WORLD, file, &head, NEXTRA, extra, b.n, b.id, b.length, b.data, 3, table));
+  Ok(CheckpointRead(PETSC_COMM_WORLD, file, &h, NEXTRA, e, b.n, b.id, b.length, b.data, 3, back));
+  assert_int_equal(back[1].n, 0);
+  sum[0] = back[0].n;
+  sum[1] = back[2].n;
+  for (PetscInt i = 0; i < 3 * back[0].n; i++) sum[2] += back[0].row[i];
+  for (PetscInt i = 0; i < back[0].n; i++) assert_true(back[0].row[3 * i + 1] == back[0].row[3 * i] + 1 && back[0].row[3 * i + 2] == back[0].row[3 * i] + 2);
+  MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPIU_REAL, MPIU_SUM, PETSC_COMM_WORLD);
+  assert_true(sum[0] == size * size && sum[1] == 2);
+  for (PetscMPIInt r = 0; r < size; r++)
+    for (PetscInt i = 0; i < 3 * (2 * r + 1); i++) sum[2] -= 1. / 3 + 10 * r + i;
+  assert_true(PetscAbsReal(sum[2]) < 1e-9);
+  for (int k = 0; k < 3; k++) Ok(PetscFree(back[k].row));
+  Free(&b);
+  if (!me) {
+    const PetscMPIInt all = size;
+    PetscInt          at  = 0;
+
+    size = 1;
+    Spread(0, NBODY, 0, &b);
+    size = all;
+    Ok(CheckpointRead(PETSC_COMM_SELF, file, &h, NEXTRA, e, b.n, b.id, b.length, b.data, 3, back));
+    assert_int_equal(back[0].n, size * size);
+    for (PetscMPIInt r = 0; r < size; r++)
+      for (PetscInt i = 0; i < 3 * (2 * r + 1); i++) assert_true(back[0].row[at++] == 1. / 3 + 10 * r + i);
+    for (int k = 0; k < 3; k++) Ok(PetscFree(back[k].row));
+    back[0].width = 4;
+    Refused(CheckpointRead(PETSC_COMM_SELF, file, &h, NEXTRA, e, b.n, b.id, b.length, b.data, 3, back), "not a whole checkpoint");
+    Refused(CheckpointRead(PETSC_COMM_SELF, file, &h, NEXTRA, e, b.n, b.id, b.length, b.data, 2, back), "another version");
+    Free(&b);
+  }
+  for (int k = 0; k < 3; k++) Ok(PetscFree(table[k].row));
   MPI_Barrier(PETSC_COMM_WORLD);
   if (!me) unlink(file);
 }
@@ -132,9 +183,9 @@ static void test_empty(void **state)
   (void)state;
   Spread(0, 2, 1, &b);
   h.time = 7;
-  Ok(CheckpointWrite(PETSC_COMM_WORLD, file, &h, 0, NULL, b.n, b.id, b.length, b.data));
+  Ok(CheckpointWrite(PETSC_COMM_WORLD, file, &h, 0, NULL, b.n, b.id, b.length, b.data, 0, NULL));
   h.time = 0;
-  Ok(CheckpointRead(PETSC_COMM_WORLD, file, &h, 0, NULL, b.n, b.id, b.length, b.data));
+  Ok(CheckpointRead(PETSC_COMM_WORLD, file, &h, 0, NULL, b.n, b.id, b.length, b.data, 0, NULL));
   assert_true(h.time == 7);
   Free(&b);
   MPI_Barrier(PETSC_COMM_WORLD);
@@ -159,7 +210,7 @@ static void RefusedRead(const char file[], PetscInt nbody, PetscInt longer, Pets
   b.total += PetscMax(longer, 0);
   Ok(PetscMalloc1(b.total + 1, &b.data));
   for (PetscInt i = 0; i < b.total; i++) b.data[i] = 17;
-  Refused(CheckpointRead(PETSC_COMM_WORLD, file, &h, nextra, e, b.n, b.id, b.length, b.data), text);
+  Refused(CheckpointRead(PETSC_COMM_WORLD, file, &h, nextra, e, b.n, b.id, b.length, b.data, 0, NULL), text);
   assert_true(h.time == 5 && e[0] == 42);
   for (PetscInt i = 0; i < b.total; i++) assert_true(b.data[i] == 17);
   Free(&b);
@@ -279,7 +330,7 @@ static void test_unwritable(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_distributions), cmocka_unit_test(test_other_ranks),   cmocka_unit_test(test_empty),
+    cmocka_unit_test(test_distributions), cmocka_unit_test(test_other_ranks),   cmocka_unit_test(test_tables), cmocka_unit_test(test_empty),
     cmocka_unit_test(test_other_model),   cmocka_unit_test(test_no_checkpoint), cmocka_unit_test(test_unwritable),
   };
 
