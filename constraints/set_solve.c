@@ -234,7 +234,8 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
     }
     m->key   = row->key;
     m->flags = row->flags;
-    if ((row->flags & CONSTRAINT_GLUED) && row->R[0] + row->law.cohesion <= 1e-9 * row->law.cohesion) m->flags &= ~CONSTRAINT_GLUED; /* it bore no more */
+    /* It bears no more and opens. At its limit alone it holds on: how rows share a load is not unique, others may bear the rest. */
+    if ((row->flags & CONSTRAINT_GLUED) && row->R[0] + row->law.cohesion <= 1e-9 * row->law.cohesion && row->gap + stage->h * row->U[0] > 1e-5 * row->ell) m->flags &= ~CONSTRAINT_GLUED;
     if (row->flags & CONSTRAINT_GLUED) count[m->flags & CONSTRAINT_GLUED ? 3 : 4]++;
     for (PetscInt k = 0; k < 3; k++) {
       m->normal[k] = row->frame[k];
