@@ -594,6 +594,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(TSSetTimeStep(run.ts, -1));
   PetscCall(TSSetSolution(run.ts, model->q));
   PetscCall(TSSetFromOptions(run.ts));
+  UserCheck(!run.stepper.implicit || !run.stepper.constraints, "ts_zhangskeel_implicit: the iterated step is for free bodies: give -contact_enabled false and no constraints, or leave it out");
   {
     PetscInt max_steps;
 
