@@ -422,7 +422,8 @@ PetscErrorCode ProxSolve(Newton w, Nlgs g, System s, const ProxOptions *o, Petsc
     report->failed++;
     successes = 0;
     PetscCall(PetscArraycpy(r, w->rk, 3 * s->n));
-    if (o->conic && !helped && s->balls) {
+    /* it pays at once where many digits are asked for; for a few of them another alpha mostly does */
+    if (o->conic && !helped && s->balls && report->failed > (o->tol > 1e-6)) {
       helped = PETSC_TRUE;
       PetscCall(ProxConic_Private(w, s, PetscMax(1e-6, o->tol), 60, r, u, &best, report, monitor));
       alpha = o->alpha0 / 10;
