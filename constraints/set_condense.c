@@ -210,5 +210,6 @@ PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage)
     set->ptr[i + 1] = nnz;
   }
   PetscCall(ConstraintSetHeldBlocks_Private(set));
+  set->fresh = PETSC_TRUE;
   PetscFunctionReturn(0);
 }

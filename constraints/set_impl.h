@@ -95,6 +95,7 @@ struct _p_ConstraintSet {
   PetscInt      ngroup, *group;
   ContactLaw   *laws;
   PetscBool     taken;            /* du has taken up impulses R of this step */
+  PetscBool     fresh;            /* W is not the one that the dual has */
   PetscInt      step;             /* detections so far: bodies are glued at the first only */
   PetscInt      n, capacity;      /* blocks here */
   PetscInt      first;            /* number of the first of them over all ranks */

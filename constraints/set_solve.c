@@ -136,7 +136,9 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
       ConstraintShift_Private(set, stage, row);
       for (PetscInt k = 0; k < 3; k++) set->b[3 * i + k] = row->flags & CONSTRAINT_INERT ? 0 : row->Uf[k] + row->shift[k];
     }
-    PetscCall(DualSetProblem(set->dual, set->n, set->ptr, set->col, set->w, set->b, set->laws_of));
+    if (set->fresh) PetscCall(DualSetProblem(set->dual, set->n, set->ptr, set->col, set->w, set->b, set->laws_of));
+    else PetscCall(DualSetB(set->dual, set->b));
+    set->fresh = PETSC_FALSE;
     PetscCall(DualSolve(set->dual, set->r, set->u, &reason));
     PetscCall(DualGetReport(set->dual, &solve, &iterations));
     report->iterations += iterations;

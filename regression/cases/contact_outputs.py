@@ -128,6 +128,16 @@ run(exe, ["-options_file", f"{d}/m.yml", "-checkpoint", "k.h5", "-checkpoint_eve
 for name in ("h.csv", "s.csv", "p.csv", "c.xdmf"):
     with open(a.path(name)) as f, open(b.path(name)) as g: c.true(f"restart: {name}", f.read() == g.read())
 
+# on two ranks, which share the pairs: the same files
+two = run(exe, ["-options_file", f"{d}/m.yml", "-output_fclib", "problems", "-output_fclib_every", "30"], ranks=2, timeout=60)
+q = rows(two.path("p.csv"))
+c.true("two ranks: pairs, in the same order", [(x["time"], x["a"], x["b"], x["contacts"]) for x in q] == [(x["time"], x["a"], x["b"], x["contacts"]) for x in p])
+c.close("two ranks: forces and moments", [list(vector(x, "force")) + list(vector(x, "moment")) for x in q], [list(vector(x, "force")) + list(vector(x, "moment")) for x in p], rtol=1e-7)
+z = read_csv(two.path("s.csv"))
+c.close("two ranks: normal forces", z["normal_force"], s["normal_force"], rtol=1e-7)
+q = run(exe, ["-fclib", ",".join(sorted(glob.glob(two.path("problems/*")))), "-snes_rtol", "1e-12", "-fclib_solution", "solved"], timeout=60)
+with h5py.File(q.path("solved/step_00000060.hdf5")) as f: c.close("two ranks: the problem of a step", np.sum(np.array(f["solution/r"]).ravel()[::3]) / H, s["normal_force"][60], rtol=1e-7)
+
 for options, text in ((["-output_contacts", "c.vtk"], ".xdmf"), (["-output_fclib_every", "0"], "below 1"), (["-output_pairs", "h.csv"], "one file"), (["-contact_enabled", "false"], "nothing can touch"), (["-output_fclib", "h.yml/x"], "folder")):
     q = run(exe, ["-options_file", f"{d}/m.yml", *options], check=False, timeout=60)
     c.true(f"{' '.join(options)}: refused", q.code == 1 and text in q.err and len(q.err.splitlines()) == 1, q.err.strip())

@@ -46,6 +46,11 @@ c.below("cut: worst final merit", r.summary["worst final merit"], 1e-2)
 c.true("cut: times are those of whole steps, to the last bit", list(h["time"]) == [n * 1e-2 for n in range(31)])
 c.below("cut: the ledger closes", r.summary["energy drift"], 1e-12)
 
+two = run(exe, ["-options_file", f"{d}/stack.yml", "-step_failure", "cut"], ranks=2, timeout=60)
+c.true("cut on two ranks", two.summary["steps cut"] >= 1 and two.summary["steps not converged"] == 0 and two.summary["energy drift"] < 1e-12, two.summary["steps cut"])
+two = run(exe, ["-options_file", f"{d}/stack.yml"], ranks=2, check=False, timeout=60)
+c.true("stop on two ranks", two.code == 1 and sum("have not converged" in l for l in two.err.splitlines()) == 1, two.code)
+
 r = stack("-step_failure", "cut", "-snes_rtol", "1e-14", "-snes_max_it", "1", check=False)
 c.equal("cut: exit code where it does not help", r.code, 1)
 c.true("cut: one line", "after 10 cuts" in r.err and "-step_failure continue" in r.err and len(r.err.splitlines()) == 1, r.err.strip())
