@@ -1,29 +1,8 @@
-#include "build.h"
-#include "copies.h"
+#include "build_impl.h"
 #include "error.h"
 #include "meshes/partition.h"
 #include "physics/rotation.h"
 #include <fnmatch.h>
-
-/* A section of the input: one body, or many copies of one. */
-typedef struct {
-  const char *name, *partname;
-  PetscInt    partid; /* number of the part's section in the settings */
-  Copies      copies;
-  PetscInt    first, n; /* global ids first .. first + n - 1 */
-  PetscBool   many;
-} Section;
-
-typedef struct {
-  Settings  settings;
-  PetscInt  nsection;
-  Section  *section;
-  Part     *part;      /* by number in the settings; made where it is asked for, so that no rank holds more than it works on */
-  PetscInt  nsetting;
-} Builder;
-
-/* One more than what the longest chain of alternatives needs */
-#define KEY_LENGTH 2048
 
 /* Numbers and file names that a generator takes. Files are relative to the options file that names them; the caller frees paths[0 .. *npath - 1], also
    after an error. */
@@ -295,8 +274,7 @@ static PetscErrorCode BuildSpread_Private(MPI_Comm comm, Builder *b, PetscInt to
   PetscFunctionReturn(0);
 }
 
-/* A point of a section (probe, force): given absolutely or from the mass centre of the placed body. */
-static PetscErrorCode BuildPoint_Private(Settings settings, const char name[], PetscReal point[3], PetscBool *offset)
+PetscErrorCode BuildPoint_Private(Settings settings, const char name[], PetscReal point[3], PetscBool *offset)
 {
   char      key[KEY_LENGTH];
   PetscBool absolute;
@@ -321,8 +299,7 @@ static PetscErrorCode BuildLocate_Private(Body body, const PetscReal point[3], P
   PetscFunctionReturn(0);
 }
 
-/* The body of this name: *exists if any rank has it, *local here (-1: on another rank). Only names are looked at, so all ranks agree. */
-static PetscErrorCode BuildFindBody_Private(Builder *b, Model model, const char name[], PetscInt *local, PetscBool *exists)
+PetscErrorCode BuildFindBody_Private(Builder *b, Model model, const char name[], PetscInt *local, PetscBool *exists)
 {
   const Section *s;
   PetscInt       setting, copy, id, lo = 0, hi = model->nbody;
@@ -513,7 +490,7 @@ static PetscErrorCode BuildGravity_Private(Settings settings, Model model)
 /* Names of all sections, so that every option can be told whose it is; on every rank, since they are only names */
 static PetscErrorCode BuildSections_Private(Builder *b)
 {
-  static const char *const lists[] = {"forces", "probes", "contact_pairs"}, *const kinds[] = {"force", "probe", "pair"};
+  static const char *const lists[] = {"forces", "probes", "contact_pairs", "constraints"}, *const kinds[] = {"force", "probe", "pair", "constraint"};
   Settings                 settings = b->settings;
   const char *const       *names;
   PetscBool                set;
@@ -527,7 +504,7 @@ static PetscErrorCode BuildSections_Private(Builder *b)
     b->section[i].name = names[i];
     PetscCall(SettingsAddSection(settings, "body", names[i]));
   }
-  for (PetscInt k = 0; k < 3; k++) {
+  for (PetscInt k = 0; k < 4; k++) {
     const char *const *items;
     PetscInt           n;
 
@@ -552,7 +529,7 @@ static PetscErrorCode BuildSections_Private(Builder *b)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes *probes, Pairs *pairs)
+PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes *probes, Pairs *pairs, Supports *supports)
 {
   Builder        b     = {.settings = settings};
   PetscInt       total = 0, nown, *own, at = 0;
@@ -588,6 +565,7 @@ PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes
   PetscCall(BuildGravity_Private(settings, *model));
   PetscCall(ErrorAgree(comm, BuildForces_Private(comm, &b, *model)));
   PetscCall(ErrorAgree(comm, BuildProbes_Private(comm, &b, *model, probes)));
+  PetscCall(BuildConstraints_Private(comm, &b, *model, supports));
   PetscCall(PairsCreate(settings, *model, pairs));
   for (PetscInt i = 0; i < b.nsection; i++) PetscCall(CopiesDestroy(&b.section[i].copies));
   PetscCall(PetscFree(b.section));

@@ -15,6 +15,6 @@ typedef struct {
   Probe   *probe;
 } Probes;
 
-/* Collective. Adds the sections of the model to the settings, makes the bodies that this rank owns, forces, probes and pairs. */
-PETSC_EXTERN PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes *probes, Pairs *pairs);
+/* Collective. Adds the sections of the model to the settings, makes the bodies that this rank owns, forces, probes, pairs and constraints. */
+PETSC_EXTERN PetscErrorCode BuildModel(MPI_Comm comm, Settings settings, Model *model, Probes *probes, Pairs *pairs, Supports *supports);
 PETSC_EXTERN PetscErrorCode ProbesDestroy(Probes *probes);

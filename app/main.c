@@ -16,6 +16,7 @@ static PetscErrorCode Main_Private(int argc, char **argv, PetscInt *failed)
   Model         model  = NULL;
   Probes        probes = {0, NULL};
   Pairs         pairs  = NULL;
+  Supports      supports = {0};
   PetscInt      nfile;
   char        **files;
   PetscBool     help, fclib;
@@ -45,10 +46,11 @@ static PetscErrorCode Main_Private(int argc, char **argv, PetscInt *failed)
   }
   PetscCall(PetscLogStageRegister("Set-up", &stage));
   PetscCall(PetscLogStagePush(stage));
-  PetscCall(BuildModel(PETSC_COMM_WORLD, settings, &model, &probes, &pairs));
+  PetscCall(BuildModel(PETSC_COMM_WORLD, settings, &model, &probes, &pairs, &supports));
   PetscCall(PetscLogStagePop());
-  PetscCall(RunModel(PETSC_COMM_WORLD, settings, model, &probes, pairs));
+  PetscCall(RunModel(PETSC_COMM_WORLD, settings, model, &probes, pairs, &supports));
   PetscCall(PairsDestroy(&pairs));
+  PetscCall(SupportsDestroy(&supports));
   PetscCall(ProbesDestroy(&probes));
   PetscCall(ModelDestroy(&model));
   PetscCall(SettingsDestroy(&settings));

@@ -27,6 +27,7 @@ const Option option_table[] = {
   OWN("Model", "bodies", "", "names of the bodies; each has a section of its name"),
   OWN("Model", "gravity", "0,0,0", "acceleration, 3 numbers or expressions of t [m/s^2]"),
   OWN("Model", "forces", "", "names of the point forces; each has a section of its name"),
+  OWN("Model", "constraints", "", "names of the constraints: supports, prescribed motion, joints; each has a section of its name"),
   OWN("Model", "probes", "", "names of the probes; each has a section of its name"),
 
   OWN("Body", "<body>_part", "", "part whose section gives what the body's own does not"),
@@ -84,6 +85,17 @@ const Option option_table[] = {
   OWN("Probe", "<probe>_point", "", "its point in the placed state, 3 numbers [m]"),
   OWN("Probe", "<probe>_offset", "", "or from the mass centre of the placed body, 3 numbers [m]"),
 
+  OWN("Constraint", "<constraint>_type", "", "fixed (point held in all directions), direction (along one), velocity, displacement (a value along one), ball (points of two bodies stay together)"),
+  OWN("Constraint", "<constraint>_body", "", "body (name or glob such as FB*) that is held"),
+  OWN("Constraint", "<constraint>_other", "", "of a ball: the other body, or an obstacle"),
+  OWN("Constraint", "<constraint>_point", "", "point in the placed state, 3 numbers [m]; rigid bodies: also outside of them"),
+  OWN("Constraint", "<constraint>_offset", "", "or from the mass centre of the placed body, 3 numbers [m]"),
+  OWN("Constraint", "<constraint>_nodes", "", "or all nodes of a node set of the mesh"),
+  OWN("Constraint", "<constraint>_side", "", "or all nodes of a side set (x_min, x_max, ... of generated boxes)"),
+  OWN("Constraint", "<constraint>_direction", "", "direction of types direction, velocity and displacement, 3 numbers; its length does not matter"),
+  OWN("Constraint", "<constraint>_value", "", "velocity [m/s], or displacement since the start [m]: number, expression of t (and of the placed x, y, z) or CSV file of t, value"),
+  PETSC(0, "Constraint", "constraints_eliminate", "true", "constraints on one body are eliminated from the constraint problem instead of being rows of it"),
+
   OWN("Contact", "contact_enabled", "true if there are bodies to touch", "detect contacts between bodies"),
   PETSC('f', "Contact", "contact_friction", "0", "coefficient of friction; inf: no slip"),
   PETSC('r', "Contact", "contact_restitution", "0", "part of the approach velocity that comes back from an impact, 0 to 1"),
@@ -102,6 +114,7 @@ const Option option_table[] = {
 
   OWN("Output", "output_history", "", "CSV file of energies and probes"),
   OWN("Output", "output_exodus", "", "Exodus II file of the moving meshes"),
+  OWN("Output", "output_reactions", "", "CSV file of the forces of constraints and their moments about their first points"),
   OWN("Output", "output_contacts", "", "XDMF file (and HDF5 file beside it) of contact points: force on the second body, normal, velocity, gap, state (0 open, 1 stick, 2 slip), area, bodies"),
   OWN("Output", "output_statistics", "", "CSV file of contacts by state and of what the solver did"),
   OWN("Output", "output_pairs", "", "CSV file of resultants of every two bodies that touch: force and moment on the second about its mass centre, centre of pressure"),

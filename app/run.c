@@ -2,6 +2,7 @@
 #include "contact_output.h"
 #include "error.h"
 #include "history.h"
+#include "reactions.h"
 #include "summary.h"
 #include "integrators/zhangskeel.h"
 #include "meshes/checkpoint.h"
@@ -24,6 +25,7 @@ typedef struct {
   struct _p_Stepper stepper;
   TS                ts;
   History           history;
+  Reactions         reactions;
   ContactOutput     contacts;
   Results           results;
   const char       *checkpoint, *summary;
@@ -180,6 +182,7 @@ static PetscErrorCode RunOutput_Private(Run *run, PetscReal t)
   PetscFunctionBeginUser;
   PetscCall(PetscLogEventBegin(run->stepper.event[EVENT_OUTPUT], 0, 0, 0, 0));
   if (run->history) PetscCall(HistoryWrite(run->history, t, run->energy, &run->contact));
+  if (run->reactions && t > run->t0) PetscCall(ReactionsWrite(run->reactions, run->model, run->stepper.constraints, t)); /* none before the first step */
   PetscCall(ContactOutputWrite(run->contacts, t, &run->contact, (PetscBool)(run->extra[EXTRA_BALANCED] == 0)));
   if (run->results) {
     PetscCall(ModelOpen(run->model));
@@ -486,17 +489,17 @@ static PetscErrorCode RunCheckWritable_Private(const char option[], const char f
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode RunCheckOutputs_Private(Run *run, const char history[], const char exodus[])
+static PetscErrorCode RunCheckOutputs_Private(Run *run, const char history[], const char exodus[], const char reactions[])
 {
-  const char *option[4 + CONTACT_FILES] = {"output_history", "output_exodus", "checkpoint", "summary"}, *file[4 + CONTACT_FILES] = {history, exodus, run->checkpoint, run->summary};
+  const char *option[5 + CONTACT_FILES] = {"output_history", "output_exodus", "checkpoint", "summary", "output_reactions"}, *file[5 + CONTACT_FILES] = {history, exodus, run->checkpoint, run->summary, reactions};
 
   PetscFunctionBeginUser;
   if (run->rank) PetscFunctionReturn(0);
   for (PetscInt i = 0; i < CONTACT_FILES; i++) {
-    option[4 + i] = ContactOutputOptions[i];
-    file[4 + i]   = ContactOutputFile(run->contacts, i);
+    option[5 + i] = ContactOutputOptions[i];
+    file[5 + i]   = ContactOutputFile(run->contacts, i);
   }
-  for (PetscInt i = 0; i < 4 + CONTACT_FILES; i++) {
+  for (PetscInt i = 0; i < 5 + CONTACT_FILES; i++) {
     for (PetscInt j = 0; j < i; j++) UserCheck(!file[i][0] || strcmp(file[i], file[j]), "%s and %s are one file '%s': give each its own", option[j], option[i], file[i]);
     PetscCall(RunCheckWritable_Private(option[i], file[i]));
   }
@@ -530,10 +533,10 @@ static PetscErrorCode RunFailure_Private(Run *run, Settings settings)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes, Pairs pairs)
+PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes, Pairs pairs, const Supports *supports)
 {
   Run         run = {.comm = comm, .model = model, .probes = probes};
-  const char *history, *exodus, *restart, *scheme;
+  const char *history, *exodus, *reactions, *restart, *scheme;
   PetscInt    digits;
   PetscBool   check, enabled;
   PetscReal   t, max_time;
@@ -547,6 +550,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   run.terminal = RunIsTerminal_Private(run.size);
   PetscCall(SettingsGetString(settings, "output_history", "", &history, NULL));
   PetscCall(SettingsGetString(settings, "output_exodus", "", &exodus, NULL));
+  PetscCall(SettingsGetString(settings, "output_reactions", "", &reactions, NULL));
   PetscCall(SettingsGetReal(settings, "output_interval", 0, &run.interval, NULL));
   PetscCall(SettingsGetInt(settings, "output_digits", 10, &digits, NULL));
   PetscCall(SettingsGetString(settings, "summary", "", &run.summary, NULL));
@@ -571,9 +575,11 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   Require("ts_type", !strcmp(scheme, TSZHANGSKEEL), "'%s' cannot integrate bodies; take " TSZHANGSKEEL, scheme);
   run.stepper.model  = model;
   PetscCall(SettingsGetBool(settings, "contact_enabled", model->nglobal > 1 ? PETSC_TRUE : PETSC_FALSE, &enabled, NULL));
-  if (enabled) {
+  Require("output_reactions", !reactions[0] || supports->n, "there are no constraints");
+  if (enabled || supports->n) {
     PetscCall(ErrorAgree(comm, ConstraintSetCreate(model, &run.stepper.constraints)));
     PetscCall(ConstraintSetSetFromOptions(run.stepper.constraints));
+    PetscCall(ConstraintSetSetContact(run.stepper.constraints, enabled));
     PetscCall(PairsApply(pairs, run.stepper.constraints));
   }
   PetscCall(RunFailure_Private(&run, settings));
@@ -614,12 +620,14 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
     PetscCall(TSDestroy(&run.ts));
     PetscFunctionReturn(0);
   }
-  PetscCall(ErrorAgree(comm, RunCheckOutputs_Private(&run, history, exodus)));
+  PetscCall(ErrorAgree(comm, RunCheckOutputs_Private(&run, history, exodus, reactions)));
   PetscCall(PetscCalloc1(model->nbody, &run.start));
   PetscCall(RunNoise_Private(&run));
   if (restart[0]) PetscCall(RunRestart_Private(&run, restart));
   PetscCall(TSGetTime(run.ts, &t));
   if (history[0]) PetscCall(HistoryCreate(model, probes, history, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t + 0.5 * run.h, &run.history));
+  if (supports->n) PetscCall(ConstraintSetSetSupports(run.stepper.constraints, supports, run.t0));
+  if (reactions[0]) PetscCall(ReactionsCreate(comm, supports, reactions, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t + 0.5 * run.h, &run.reactions));
   PetscCall(ContactOutputOpen(run.contacts, digits, restart[0] ? PETSC_TRUE : PETSC_FALSE, t, run.h));
   if (exodus[0]) PetscCall(RunResultsCreate_Private(&run, exodus, restart[0] ? PETSC_TRUE : PETSC_FALSE, t));
   PetscCall(PetscLogStageRegister("Run", &run.stage));
@@ -637,6 +645,7 @@ PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Pro
   PetscCall(PetscLogStagePop());
   PetscCall(RunSummary_Private(&run));
   PetscCall(HistoryDestroy(&run.history));
+  PetscCall(ReactionsDestroy(&run.reactions));
   PetscCall(ContactOutputDestroy(&run.contacts));
   PetscCall(ResultsDestroy(&run.results));
   PetscCall(PetscFree(run.start));

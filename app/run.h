@@ -3,4 +3,4 @@
 #include "build.h"
 
 /* Collective. Reads the run's own options, makes TS and outputs, solves, prints the summary. */
-PETSC_EXTERN PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes, Pairs pairs);
+PETSC_EXTERN PetscErrorCode RunModel(MPI_Comm comm, Settings settings, Model model, const Probes *probes, Pairs pairs, const Supports *supports);

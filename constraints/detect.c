@@ -29,7 +29,6 @@ PetscErrorCode DetectorDestroy(Detector *detector)
     PetscCall(PetscFree(d->part[i].end));
     PetscCall(PetscFree(d->part[i].whole));
     PetscCall(PetscFree(d->part[i].tau));
-    PetscCall(PetscFree(d->part[i].tributary));
     PetscCall(PetscFree(d->part[i].patch_area));
     PetscCall(PetscFree(d->part[i].along));
     PetscCall(PetscFree(d->part[i].edge_ell));
@@ -147,7 +146,6 @@ PetscErrorCode DetectPartSetUp_Private(DetectPart *p, Surface s)
   p->max_ell = p->max_tau = 0;
   PetscCall(PetscCalloc1(s->nedge, &p->end));
   PetscCall(PetscMalloc1(s->nnode, &p->tau));
-  PetscCall(PetscCalloc1(s->nnode, &p->tributary));
   PetscCall(PetscCalloc1(s->npatch, &p->patch_area));
   PetscCall(PetscMalloc1(2 * s->nfacet, &p->along));
   PetscCall(PetscMalloc1(s->nedge, &p->edge_ell));
@@ -189,7 +187,6 @@ PetscErrorCode DetectPartSetUp_Private(DetectPart *p, Surface s)
     p->max_ell = PetscMax(p->max_ell, facet->ell);
     p->max_tau = PetscMax(p->max_tau, facet->tau);
     p->patch_area[facet->patch] += facet->area;
-    for (PetscInt k = 0; k < facet->nnode; k++) p->tributary[facet->node[k]] += facet->area / facet->nnode;
     Along_Private(s, f, p->along + 2 * f);
   }
   p->mean_area = area / s->nfacet;
@@ -685,7 +682,7 @@ PetscErrorCode DetectorSetDepths(Detector d, PetscInt n, const PetscInt a[], con
     d->pair[i].id[1] = PetscMax(a[i], b[i]);
     d->pair[i].deep  = depth[i];
   }
-  qsort(d->pair, (size_t)n, sizeof(*d->pair), PairCompare_Private);
+  if (n) qsort(d->pair, (size_t)n, sizeof(*d->pair), PairCompare_Private);
   d->npair = n; /* without lists: the next update makes them all */
   PetscFunctionReturn(0);
 }

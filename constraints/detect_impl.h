@@ -18,7 +18,6 @@ typedef struct {
   PetscInt  *whole;         /* nedge x 2: ends of a straight curve, of the edge where it bends */
   PetscReal *tau;           /* nnode: least thickness of the facets around a node */
   PetscReal *edge_ell, *edge_tau; /* nedge: the lesser of the facets at an edge */
-  PetscReal *tributary;     /* nnode: share of the area of the facets around a node */
   PetscReal *patch_area;
   PetscReal *along;         /* nfacet x 2: the patch's direction by the facet's first and last edge, both from node 0 */
   PetscReal  max_ell, max_tau, mean_area;

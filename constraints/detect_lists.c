@@ -2,6 +2,7 @@
    that, so contacts do not depend on when it was made. */
 #include "constraints/detect_impl.h"
 
+#define SMALL 8   /* facets of a part that needs no tree */
 #define STACK 128 /* two trees' depths, or twice one's, of 32-bit (or 63-bit) numbers */
 
 /* A contact at depth D has features no farther apart than max(m, D), besides slack and, beyond concave edges, D again:
@@ -332,7 +333,8 @@ static PetscErrorCode PairList_Private(Detector d, DetectPair *pair)
   const Half            A = {pa, DetectNodes_Private(d, a), DetectBoxes_Private(d, a), ra, {0, 0, 0}};
   Half                  B = {pb, DetectNodes_Private(d, b), DetectBoxes_Private(d, b), rb, {0, 0, 0}};
   PetscInt              stack[STACK][2], top = 1;
-  PetscReal             gbox[2][6]; /* of a leaf's facets */
+  const PetscBool       small = (PetscBool)(pa->surface->nfacet <= SMALL && pb->surface->nfacet <= SMALL);
+  PetscReal             gbox[SMALL][6], all[6]; /* of a leaf's facets, all of them */
 
   PetscFunctionBeginUser;
   for (PetscInt c = 0; c < 3; c++) B.shift[c] = b->origin[c] - a->origin[c];
@@ -347,22 +349,24 @@ static PetscErrorCode PairList_Private(Detector d, DetectPair *pair)
     for (PetscInt c = 0; c < 3; c++)
       if (p[c] > q[3 + c] + B.shift[c] + rmax || q[c] + B.shift[c] > p[3 + c] + rmax) near = PETSC_FALSE;
     if (!near) continue;
-    if (s->right && (!t->right || s->count >= t->count)) {
+    if (!small && s->right && (!t->right || s->count >= t->count)) {
       stack[top][0] = s->right, stack[top++][1] = j;
       stack[top][0] = i + 1, stack[top++][1] = j;
       continue;
     }
-    if (t->right) {
+    if (!small && t->right) {
       stack[top][0] = i, stack[top++][1] = t->right;
       stack[top][0] = i, stack[top++][1] = j + 1;
       continue;
     }
+    for (PetscInt c = 0; c < 3; c++) all[c] = q[c] + B.shift[c] - rmax, all[3 + c] = q[3 + c] + B.shift[c] + rmax;
     for (PetscInt l = 0; l < t->count; l++) FacetBox_Private(&B, &pb->surface->facet[pb->surface->tree_facet[t->first + l]], gbox[l]);
     for (PetscInt k = s->first; k < s->first + s->count; k++) {
       const PetscInt f = pa->surface->tree_facet[k];
       PetscReal      fbox[6], grown[6];
 
       FacetBox_Private(&A, &pa->surface->facet[f], fbox);
+      if (DetectApart_Private(fbox, all)) continue;
       for (PetscInt c = 0; c < 3; c++) grown[c] = fbox[c] - rmax, grown[3 + c] = fbox[3 + c] + rmax;
       for (PetscInt l = 0; l < t->count; l++) {
         const PetscInt g = pb->surface->tree_facet[t->first + l];

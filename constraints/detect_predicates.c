@@ -319,6 +319,18 @@ PetscBool DetectStays_Private(const DetectWork *w, const DetectHit *hit, const P
 
       if (!(s[a] * l >= 0.5 * hit->eps && (1 - s[a]) * l >= 0.5 * hit->eps)) return PETSC_FALSE;
     }
+    /* nor does its normal count as in the cones for their slack */
+    for (PetscInt a = 0; a < 2; a++) {
+      const SurfaceEdge *e    = &w->side[a].part->surface->edge[hit->feature[a]];
+      const PetscReal   *f[2] = {DetectFacet_Private(&w->side[a], e->facet[0])->n, DetectFacet_Private(&w->side[a], e->facet[1])->n};
+      PetscReal          v[3];
+
+      DetectNode_Private(&w->side[a], e->node[0], x[a][0]);
+      DetectNode_Private(&w->side[a], e->node[1], x[a][1]);
+      DetectSubtract_Private(x[a][1], x[a][0], v);
+      (void)DetectNormalize_Private(v);
+      if (!InCone_Private(&w->side[a], e, v, 0, a ? -1 : 1, hit->n, f, 0, 0, DETECT_FLAT)) return PETSC_FALSE;
+    }
     return PETSC_TRUE;
   } else {
     const PetscInt    a = hit->key.kind == CONTACT_NODE_FACET ? 0 : 1;

@@ -260,7 +260,7 @@ PetscErrorCode DetectorRanksFind_Private(Detector d)
   in.item   = NULL;
   n         = in.ptr[in.n];
   PetscCall(MailFree_Private(&in));
-  qsort(d->record, (size_t)n, sizeof(*d->record), RecordCompare_Private);
+  if (n) qsort(d->record, (size_t)n, sizeof(*d->record), RecordCompare_Private);
   if (d->nown + n > d->mbody) {
     d->mbody = d->nown + n + n / 2;
     PetscCall(PetscRealloc((size_t)d->mbody * sizeof(*d->body), &d->body));
@@ -344,7 +344,7 @@ static PetscErrorCode Wishes_Private(Detector d, PetscInt *nwish, Wish **wish)
   *nwish = n;
   /* of each part the first body: sorted by part, bodies are still by id */
   for (PetscInt i = 0; i < nmiss; i++) (*wish)[n + i] = (Wish){0, d->record[miss[i]].part, d->record[miss[i]].id, d->nown + miss[i]};
-  qsort(*wish + n, (size_t)nmiss, sizeof(Wish), WishCompare_Private);
+  if (nmiss) qsort(*wish + n, (size_t)nmiss, sizeof(Wish), WishCompare_Private);
   for (PetscInt i = 0; i < nmiss; i++) {
     Wish w = (*wish)[n + i];
 
@@ -352,7 +352,7 @@ static PetscErrorCode Wishes_Private(Detector d, PetscInt *nwish, Wish **wish)
     w.rank              = d->body[w.body].rank;
     (*wish)[(*nwish)++] = w;
   }
-  qsort(*wish, (size_t)*nwish, sizeof(Wish), WishCompare_Private);
+  if (*nwish) qsort(*wish, (size_t)*nwish, sizeof(Wish), WishCompare_Private);
   PetscCall(PetscFree3(number, part, miss));
   PetscFunctionReturn(0);
 }
@@ -517,8 +517,8 @@ static PetscErrorCode Subscribe_Private(Detector d, PetscInt nwish, const Wish w
 PetscErrorCode DetectorRanksSubscribe_Private(Detector d)
 {
   Mail     out, asked;
-  Wish    *wish;
-  PetscInt nwish;
+  Wish    *wish  = NULL;
+  PetscInt nwish = 0;
 
   PetscFunctionBeginUser;
   PetscCall(Unsubscribe_Private(d));

@@ -134,7 +134,12 @@ static void Areas_Private(const DetectWork *w, PetscInt n, const PetscInt list[]
       const PetscInt h = a->key.kind == CONTACT_FACET_NODE ? 1 : 0;
 
       if (a->key.kind == CONTACT_EDGE_EDGE) a->area = 0.25 * PetscMin(w->side[0].part->surface->facet[a->facet[0]].area, w->side[1].part->surface->facet[a->facet[1]].area);
-      else a->area = w->side[h].part->tributary[a->key.i];
+      else { /* of the facets of this face only: others at its rim bear nothing */
+        const Surface s = w->side[h].part->surface;
+
+        for (PetscInt f = s->ring_facet_ptr[a->key.i]; f < s->ring_facet_ptr[a->key.i + 1]; f++)
+          if (s->facet[s->ring_facet[f]].patch == a->patch[h]) a->area += s->facet[s->ring_facet[f]].area / s->facet[s->ring_facet[f]].nnode;
+      }
     }
   }
   for (PetscInt k = 0; k < n; k++) sum += hit[list[k]].area;

@@ -140,6 +140,18 @@ PetscErrorCode DualSetProblem(Dual d, PetscInt n, const PetscInt ptr[], const Pe
   PetscFunctionReturn(0);
 }
 
+PetscErrorCode DualSetB(Dual d, const PetscReal b[])
+{
+  System s = d->system;
+
+  PetscFunctionBeginUser;
+  PetscCall(DualToSystem_Private(d, b, s->q));
+  for (PetscInt i = 0; i < s->n; i++)
+    for (PetscInt c = s->rows[i]; c < 3; c++) s->q[3 * i + c] = 0;
+  PetscCall(DualSetUpB_Private(d));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode DualEvaluate_Private(Dual d, const PetscReal x[], PetscReal *merit)
 {
   System s    = d->system;

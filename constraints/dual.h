@@ -25,6 +25,8 @@ PETSC_EXTERN PetscErrorCode DualSetFromOptions(Dual dual);
    them; values 3x3 by columns, rows and columns that a block does not have are ignored. b: 3 per block. The arrays are copied.
    -dual_mat_type free: only products with W and its diagonal blocks are used, as if it were known by products only. */
 PETSC_EXTERN PetscErrorCode DualSetProblem(Dual dual, PetscInt n, const PetscInt ptr[], const PetscInt col[], const PetscReal w[], const PetscReal b[], const Row row[]);
+/* Collective. The same problem with another b: W and what follows from it are kept. */
+PETSC_EXTERN PetscErrorCode DualSetB(Dual dual, const PetscReal b[]);
 /* Collective. R: start and solution, U: the velocities, 3 per block of DualSetProblem(). Whatever the solver says, the merit of what is
    given back decides about the reason. Not converged: the best R that was met. */
 PETSC_EXTERN PetscErrorCode DualSolve(Dual dual, PetscReal R[], PetscReal U[], SNESConvergedReason *reason);

@@ -465,6 +465,41 @@ static PetscErrorCode DualSolveIslands_Private(SNES snes, Dual d, DualKernel ker
   PetscFunctionReturn(0);
 }
 
+/* A start that is good enough is kept, and so would be, step by step, what little is left of the impulse of a contact that has opened: where that
+   does no harm to its island, it goes. */
+static PetscErrorCode DualRelease_Private(Dual d, PetscReal tol, PetscReal *x)
+{
+  int changed = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < d->islands->n; k++) {
+    System     s = &d->islands->view[k];
+    PetscReal *r = d->r + 3 * s->first, *u = d->u + 3 * s->first, *start = x + 3 * s->first, before, after;
+    PetscInt   n = 0;
+
+    PetscCall(PetscArraycpy(r, start, 3 * s->n));
+    for (PetscInt i = 0; i < s->n; i++) {
+      PetscReal *ri = r + 3 * i;
+
+      if ((s->relation[i] != RELATION_CONE && s->relation[i] != RELATION_STICK) || (ri[0] == 0 && ri[1] == 0 && ri[2] == 0)) continue;
+      if (ri[0] > s->rho[i] * d->cu[3 * (s->first + i)]) continue;
+      ri[0] = ri[1] = ri[2] = 0;
+      n++;
+    }
+    if (!n) continue;
+    PetscCall(SystemMult(s, r, u));
+    PetscCall(SystemMerit(s, start, d->cu + 3 * s->first, &before));
+    PetscCall(SystemMerit(s, r, u, &after));
+    if (!(after <= PetscMax(before, tol))) continue;
+    PetscCall(PetscArraycpy(start, r, 3 * s->n));
+    PetscCall(PetscArraycpy(d->cu + 3 * s->first, u, 3 * s->n));
+    changed = 1;
+  }
+  if (d->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &changed, 1, MPI_INT, MPI_MAX, d->comm));
+  if (changed) PetscCall(DualKnow_Private(d, x, d->cu, NULL));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode DualSNESSolve_Private(SNES snes, DualKernel kernel)
 {
   Dual          d;
@@ -480,7 +515,9 @@ PetscErrorCode DualSNESSolve_Private(SNES snes, DualKernel kernel)
   snes->reason = SNES_CONVERGED_ITERATING;
   PetscCall(PetscMemzero(rep, sizeof(*rep)));
   PetscCall(VecGetArray(snes->vec_sol, &x));
-  PetscCall(DualEvaluate_Private(d, x, &merit));
+  PetscCall(DualEvaluate_Private(d, x, NULL));
+  if (!s->shared && !d->matfree) PetscCall(DualRelease_Private(d, snes->rtol, x));
+  merit      = d->cmerit;
   snes->iter = 0;
   snes->norm = merit;
   PetscCall(SNESLogConvergenceHistory(snes, merit, 0));

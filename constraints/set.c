@@ -18,6 +18,8 @@ PetscErrorCode ConstraintSetCreate(Model model, ConstraintSet *set)
   *set     = s;
   s->comm  = model->comm;
   s->model = model;
+  s->contact            = PETSC_TRUE;
+  s->supports.eliminate = PETSC_TRUE;
   PetscCallMPI(MPI_Comm_rank(s->comm, &s->rank));
   PetscCallMPI(MPI_Comm_size(s->comm, &s->size));
   PetscCall(DetectorCreate(s->comm, &s->detector));
@@ -47,6 +49,7 @@ PetscErrorCode ConstraintSetDestroy(ConstraintSet *set)
   PetscCall(DetectorDestroy(&s->detector));
   PetscCall(DualDestroy(&s->dual));
   PetscCall(SideExchangeDestroy(&s->exchange));
+  PetscCall(ConstraintSetSupportsDestroy_Private(s));
   PetscCall(PetscFree2(s->body_ptr, s->touched));
   PetscCall(PetscFree(s->group));
   PetscCall(PetscFree(s->laws));
@@ -117,11 +120,19 @@ PetscErrorCode ConstraintSetSetFromOptions(ConstraintSet set)
   set->signorini = (SignoriniKind)choice[0];
   set->theta     = (ThetaKind)choice[1];
   set->overlap   = (OverlapKind)choice[2];
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-constraints_eliminate", &set->supports.eliminate, NULL));
   PetscCall(ConstraintSetReal_Private(set, "-contact_friction", INFINITY, &set->law.friction));
   PetscCall(ConstraintSetReal_Private(set, "-contact_restitution", 1, &set->law.restitution));
   PetscCall(ConstraintSetReal_Private(set, "-contact_cohesion", PETSC_MAX_REAL, &set->law.cohesion));
   PetscCall(DetectorSetFromOptions(set->detector));
   PetscCall(DualSetFromOptions(set->dual));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetSetContact(ConstraintSet set, PetscBool contact)
+{
+  PetscFunctionBeginUser;
+  set->contact = contact;
   PetscFunctionReturn(0);
 }
 
@@ -260,36 +271,44 @@ static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *
 
 PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscBool *any)
 {
-  const Contact *contact;
-  PetscInt       n, total;
+  const Contact *contact = NULL;
+  PetscInt       n = 0, total[3];
   PetscReal     *v0;
 
   PetscFunctionBeginUser;
-  PetscCall(ConstraintSetPlace_Private(set, stage));
-  if (set->reversible) {
-    PetscCall(PetscFree(set->depth_body[0]));
-    PetscCall(PetscFree(set->depth_body[1]));
-    PetscCall(PetscFree(set->depth));
-    PetscCall(DetectorGetDepths(set->detector, &set->ndepth, &set->depth_body[0], &set->depth_body[1], &set->depth));
+  if (set->contact) {
+    PetscCall(ConstraintSetPlace_Private(set, stage));
+    if (set->reversible) {
+      PetscCall(PetscFree(set->depth_body[0]));
+      PetscCall(PetscFree(set->depth_body[1]));
+      PetscCall(PetscFree(set->depth));
+      PetscCall(DetectorGetDepths(set->detector, &set->ndepth, &set->depth_body[0], &set->depth_body[1], &set->depth));
+    }
+    PetscCall(DetectorUpdate(set->detector, stage->h, &n, &contact));
   }
-  PetscCall(DetectorUpdate(set->detector, stage->h, &n, &contact));
   set->step++;
   set->taken = PETSC_FALSE;
   PetscCall(ConstraintSetRows_Private(set, stage, n, contact));
   PetscCall(PetscMemzero(&set->report, sizeof(set->report)));
   set->report.h = stage->h;
   for (PetscInt i = 0; i < set->n; i++) set->report.penetration = PetscMax(set->report.penetration, -set->row[i].gap);
-  total = set->n;
+  total[0] = set->n;
+  if (set->supports.nkept) PetscCall(ConstraintSetKeptRows_Private(set, stage));
+  total[1] = set->n;
+  total[2] = set->supports.nheld;
   if (set->size > 1) {
     set->first = 0;
     PetscCallMPI(MPI_Exscan(&set->n, &set->first, 1, MPIU_INT, MPI_SUM, set->comm));
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPIU_INT, MPI_SUM, set->comm));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, total, 3, MPIU_INT, MPI_SUM, set->comm));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &set->report.penetration, 1, MPIU_REAL, MPIU_MAX, set->comm));
   }
-  set->report.n = total;
-  *any          = total ? PETSC_TRUE : PETSC_FALSE;
+  set->report.n    = total[0];
+  set->report.rows = total[1];
+  set->report.held = total[2];
+  *any             = total[1] + total[2] ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(ConstraintSetTouches_Private(set));
-  if (!total) PetscFunctionReturn(0);
+  PetscCall(ConstraintSetHeldStart_Private(set, stage));
+  if (!total[1]) PetscFunctionReturn(0);
   SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
   SetGrow_Private(6 * set->n, set->mside, set->side);
   v0 = set->data;
@@ -297,7 +316,8 @@ PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscB
   for (PetscInt t = 0; t < set->ntouch; t++) PetscCall(PetscArraycpy(set->touch[t].v0, v0 + 3 * t, 3));
   PetscCall(ConstraintSetRelative_Private(set, v0));
   for (PetscInt i = 0; i < set->n; i++) PetscCall(PetscArraycpy(set->row[i].U0, set->u + 3 * i, 3));
-  if (set->step == 1) PetscCall(ConstraintSetOverlaps_Private(set, stage));
+  PetscCall(ConstraintSetKeptTargets_Private(set, stage));
+  if (set->contact && set->step == 1) PetscCall(ConstraintSetOverlaps_Private(set, stage));
   PetscFunctionReturn(0);
 }
 
@@ -352,7 +372,7 @@ PetscErrorCode ConstraintSetView(ConstraintSet set, PetscViewer viewer)
   PetscFunctionBeginUser;
   PetscCall(PetscViewerASCIIPrintf(viewer, "ConstraintSet: %s law, theta %s, friction %g, restitution %g, cohesion %g\n", set->signorini == SIGNORINI_GAP ? "gap" : "velocity", set->theta == THETA_SAFE ? "safe" : "paper",
                                    (double)set->law.friction, (double)set->law.restitution, (double)set->law.cohesion));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " blocks: %" PetscInt_FMT " open, %" PetscInt_FMT " stick, %" PetscInt_FMT " slip; penetration %g, merit %g\n", set->report.n, set->report.state[CONTACT_STATE_OPEN],
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " contacts: %" PetscInt_FMT " open, %" PetscInt_FMT " stick, %" PetscInt_FMT " slip; penetration %g, merit %g\n", set->report.n, set->report.state[CONTACT_STATE_OPEN],
                                    set->report.state[CONTACT_STATE_STICK], set->report.state[CONTACT_STATE_SLIP], (double)set->report.penetration, (double)set->report.merit));
   PetscFunctionReturn(0);
 }

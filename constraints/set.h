@@ -1,8 +1,9 @@
-/* ConstraintSet: the rows of a step (contacts that the detector finds), from bodies to the dual problem U = W R + B and back. Every block of
+/* ConstraintSet: the rows of a step (contacts that the detector finds, supports and joints), from bodies to the dual problem U = W R + B and back. Every block of
    rows is owned by one rank; the ranks of its two bodies are told of it and work on its sides. */
 #pragma once
 #include "constraints/detect.h"
 #include "constraints/dual.h"
+#include "constraints/supports.h"
 #include "physics/model.h"
 
 /* gap: U_N + max(g, 0) / h >= 0 for whatever may touch in the step; velocity: U_N >= 0 for what touches */
@@ -19,7 +20,8 @@ typedef struct {
   PetscBool exclude;
 } ContactLaw;
 
-enum { CONSTRAINT_GLUED = 1, CONSTRAINT_OPEN = 2 }; /* flags: cohesion holds; the velocity law has taken it for touching */
+enum { CONTACT_SUPPORT = 16 }; /* kind of the key of supports, beyond ContactKind: i, j are the numbers of the support and of its point on the body */
+enum { CONSTRAINT_GLUED = 1, CONSTRAINT_OPEN = 2, CONSTRAINT_INERT = 4 }; /* flags: cohesion holds; the velocity law has taken it for touching; held rows leave no motion to it */
 typedef enum { CONTACT_STATE_OPEN, CONTACT_STATE_STICK, CONTACT_STATE_SLIP } ContactState;
 
 /* A block of rows on the rank that owns it. U is the velocity of the second body's point against the first's along the directions of the frame. */
@@ -36,6 +38,7 @@ typedef struct {
   Row          law;
   PetscReal    restitution;
   PetscReal    theta;       /* of the tangents */
+  PetscReal    mean[3];     /* of supports: velocity that the mean of U0 and U shall be */
   PetscReal    U0[3];       /* at t */
   PetscReal    Uf[3];       /* at t + h if no row acted */
   PetscReal    shift[3];    /* the law is that of W R + Uf + shift */
@@ -46,11 +49,12 @@ typedef struct {
 
 /* Of the last step, over all ranks */
 typedef struct {
-  PetscInt            n, state[3];  /* blocks; contacts by ContactState */
+  PetscInt            n, state[3];  /* contacts; by ContactState */
+  PetscInt            rows, held;   /* blocks of the dual problem, contacts and others; blocks that were eliminated from it */
   PetscInt            iterations;   /* of the SNES, of all solves of the step */
   PetscInt            solves, halved; /* solves; rows whose tangents got theta = 1/2 */
   PetscReal           merit, penetration; /* merit of the impulses; deepest overlap of a contact at the half step */
-  PetscReal           work, friction; /* of all rows on the bodies; of it by friction */
+  PetscReal           work, friction; /* of contacts on the bodies; of it by friction */
   PetscReal           normal;       /* sum of normal forces */
   PetscInt            glued, broken; /* cohesion holds; has given way in this step */
   PetscReal           h;            /* length of the step */
@@ -66,6 +70,14 @@ PETSC_EXTERN PetscErrorCode ConstraintSetSetFromOptions(ConstraintSet set);
    default is one group with the law of -contact_friction, -contact_restitution, -contact_cohesion. */
 PETSC_EXTERN PetscErrorCode ConstraintSetSetLaws(ConstraintSet set, PetscInt ngroup, const PetscInt group[], const ContactLaw law[]);
 PETSC_EXTERN PetscErrorCode ConstraintSetGetLaw(ConstraintSet set, ContactLaw *law);
+
+/* Contacts are looked for (the default) or not */
+PETSC_EXTERN PetscErrorCode ConstraintSetSetContact(ConstraintSet set, PetscBool contact);
+/* After the options are read (-constraints_eliminate). The supports must outlive the set; origin: time at which displacements are zero. */
+PETSC_EXTERN PetscErrorCode ConstraintSetSetSupports(ConstraintSet set, const Supports *supports, PetscReal origin);
+/* Collective: mean force of the last step on the bodies of each support, and its moment about the support's first point as it is at t; 6 numbers each. The
+   arrays of the model are open. */
+PETSC_EXTERN PetscErrorCode ConstraintSetGetReactions(ConstraintSet set, PetscReal t, PetscReal reaction[]);
 
 /* A step: after the prediction, rows of the half step. *any: there are some on any rank */
 PETSC_EXTERN PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscBool *any);

@@ -2,10 +2,9 @@
 #include "constraints/set_impl.h"
 
 /* Numbers that a side sends to its touch */
-enum { SEND_BODY, SEND_ROW, SEND_SIGN, SEND_ROWS, SEND_ELEM, SEND_XI, SEND_FRAME = SEND_XI + 3, SEND_COUNT = SEND_FRAME + 9 };
+enum { SEND_BODY, SEND_ROW, SEND_SIGN, SEND_ROWS, SEND_EQUAL, SEND_ELEM, SEND_XI, SEND_FRAME = SEND_XI + 3, SEND_COUNT = SEND_FRAME + 9 };
 
-/* The body of this id here */
-static PetscInt BodyLocal_Private(Model model, PetscInt id)
+PetscInt BodyLocal_Private(Model model, PetscInt id)
 {
   PetscInt lo = 0, hi = model->nbody - 1;
 
@@ -37,6 +36,7 @@ PetscErrorCode ConstraintSetTouches_Private(ConstraintSet set)
     d[SEND_ROW]  = set->first + s / 2;
     d[SEND_SIGN] = s % 2 ? 1 : -1;
     d[SEND_ROWS] = row->law.rows;
+    d[SEND_EQUAL] = row->key.kind == CONTACT_SUPPORT;
     d[SEND_ELEM] = row->point[s % 2].elem;
     PetscCall(PetscArraycpy(d + SEND_XI, row->point[s % 2].xi, 3));
     PetscCall(PetscArraycpy(d + SEND_FRAME, row->frame, 9));
@@ -58,7 +58,8 @@ PetscErrorCode ConstraintSetTouches_Private(ConstraintSet set)
     touch->row  = (PetscInt)d[SEND_ROW];
     touch->sign = d[SEND_SIGN];
     touch->rows = (PetscInt)d[SEND_ROWS];
-    PetscCall(PartPoint(model->body[touch->body]->part, (PetscInt)d[SEND_ELEM], d + SEND_XI, &touch->point));
+    touch->equal = d[SEND_EQUAL] != 0 ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(SupportMaterialPoint(model->body[touch->body]->part, (PetscInt)d[SEND_ELEM], d + SEND_XI, &touch->point));
     PetscCall(PetscArraycpy(touch->frame, d + SEND_FRAME, 9));
     set->body_ptr[touch->body + 1]++;
     model->domain[touch->body]->batch->touched = PETSC_TRUE;
@@ -150,6 +151,7 @@ PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage)
   Stage    local = *stage;
 
   PetscFunctionBeginUser;
+  PetscCall(ConstraintSetHeldCondense_Private(set, stage));
   SetGrow_Private(set->ntouch, set->mtouch_row, set->touch_row);
   SetGrow_Private(2 * set->n, set->mside_row, set->side_row);
   for (PetscInt k = 0; k < set->ntouched; k++) {
@@ -175,7 +177,8 @@ PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage)
       set->touch_row[list[i]] = (BlockRow){n, w, w + n + 9 * n * i};
     }
     StageSetBatch(&local, domain->batch);
-    PetscCall((*domain->batch->ops->compliance)(domain->batch, domain->lane, &local, n, set->points, set->frames, w + n));
+    if (set->supports.nholder && set->supports.of[set->touched[k]] >= 0) PetscCall(ConstraintSetReduce_Private(set, &local, set->supports.of[set->touched[k]], n, set->points, set->frames, w + n));
+    else PetscCall((*domain->batch->ops->compliance)(domain->batch, domain->lane, &local, n, set->points, set->frames, w + n));
     at += n + 9 * n * n;
   }
   for (PetscInt s = 0; s < 2 * set->n; s++) set->side_row[s] = (BlockRow){0, NULL, NULL};
@@ -206,5 +209,7 @@ PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage)
     }
     set->ptr[i + 1] = nnz;
   }
+  PetscCall(ConstraintSetHeldBlocks_Private(set));
+  set->fresh = PETSC_TRUE;
   PetscFunctionReturn(0);
 }

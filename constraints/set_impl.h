@@ -9,6 +9,7 @@ typedef struct {
   PetscReal     sign;      /* of R on this body: -1 of the first, 1 of the second */
   PetscReal     frame[9];
   PetscInt      rows;
+  PetscBool     equal;     /* of a support, not of a contact */
   PetscReal     v0[3];     /* velocity of the point before */
   PetscReal     force[3];  /* on this body in the accepted step */
   MaterialPoint point;
@@ -41,6 +42,45 @@ typedef struct {
   PetscMPIInt *scount, *rcount, *sdispl, *rdispl;
 } SideExchange;
 
+/* Rows of one point of a support */
+typedef struct {
+  MaterialPoint at;
+  PetscReal     frame[9];
+  PetscInt      rows;
+  PetscBool     mend;     /* its velocity contradicts it at the start */
+} SupportRow;
+
+/* A point whose rows are eliminated */
+typedef struct {
+  PetscInt  point;
+  PetscReal v0[3], mean[3], R[3];
+} Held;
+
+/* A body with such points: held[first ... first + n - 1] */
+typedef struct {
+  PetscInt      body, first, n;
+  PetscInt      nrow, rank;
+  PetscReal    *L, *scale; /* pivoted Cholesky factor of scale W_cc scale; scale is followed by 2 nrow numbers of work */
+  PetscBLASInt *pivot;
+} Holder;
+
+typedef struct {
+  const Supports *all;             /* NULL: none */
+  PetscBool       eliminate;
+  PetscReal       origin;
+  SupportRow     *row;             /* of each point here */
+  PetscInt       *local;           /* its body */
+  PetscBool       led;             /* some point of any rank is */
+  PetscInt        nkept, *order;   /* points whose rows stay in the dual problem, ascending by key */
+  PetscInt        nheld, nholder;
+  Held           *held;
+  Holder         *holder;
+  PetscInt       *of;              /* of each body its holder, -1: none */
+  const MaterialPoint **points;    /* scratch for one body */
+  PetscReal      *frames, *values, *rhs, *C, *Z;
+  PetscInt        mpoints, mC, mZ;
+} SupportRows;
+
 struct _p_ConstraintSet {
   MPI_Comm      comm;
   PetscMPIInt   rank, size;
@@ -55,6 +95,7 @@ struct _p_ConstraintSet {
   PetscInt      ngroup, *group;
   ContactLaw   *laws;
   PetscBool     taken;            /* du has taken up impulses R of this step */
+  PetscBool     fresh;            /* W is not the one that the dual has */
   PetscInt      step;             /* detections so far: bodies are glued at the first only */
   PetscInt      n, capacity;      /* blocks here */
   PetscInt      first;            /* number of the first of them over all ranks */
@@ -83,6 +124,9 @@ struct _p_ConstraintSet {
   const MaterialPoint **points;
   PetscReal    *frames, *values;
   PetscInt      mpoints;
+  PetscBool     contact;          /* contacts are looked for */
+  SupportRows   supports;
+  PetscReal     h;                /* of the last step that was accepted; 0: none was */
   PetscBool     centres;          /* accepted rows get `centre` */
   PetscBool     reversible;       /* steps may be rejected: depths of the detector before the last detection */
   PetscInt      ndepth, *depth_body[2];
@@ -107,6 +151,23 @@ PETSC_INTERN PetscErrorCode ConstraintSetOverlaps_Private(ConstraintSet set, con
 /* set_condense.c: touches of the blocks; velocities of their points (3 each), at t or at the end; du of the bodies by impulses R (3 per block) */
 PETSC_INTERN PetscErrorCode ConstraintSetVelocities_Private(ConstraintSet set, const Stage *stage, PetscBool end, PetscReal v[]);
 PETSC_INTERN PetscErrorCode ConstraintSetTouches_Private(ConstraintSet set);
+/* The body of this id here */
+PETSC_INTERN PetscInt       BodyLocal_Private(Model model, PetscInt id);
+/* supports.c: mean velocity of the step that rows of a point on one body shall have, and where it is at t; rows of supports that stay, among those of contacts */
+PETSC_INTERN PetscErrorCode ConstraintSetTarget_Private(ConstraintSet set, const Stage *stage, PetscInt point, PetscReal x[3], PetscReal mean[3]);
+PETSC_INTERN PetscErrorCode ConstraintSetKeptRows_Private(ConstraintSet set, const Stage *stage);
+PETSC_INTERN PetscErrorCode ConstraintSetKeptTargets_Private(ConstraintSet set, const Stage *stage);
+PETSC_INTERN PetscErrorCode ConstraintSetSupportsDestroy_Private(ConstraintSet set);
+/* set_held.c: rows that are eliminated. Hold: touched: only of bodies that other rows touch */
+PETSC_INTERN PetscErrorCode ConstraintSetHeldSetUp_Private(ConstraintSet set);
+PETSC_INTERN PetscErrorCode ConstraintSetHeldDestroy_Private(ConstraintSet set);
+PETSC_INTERN PetscErrorCode ConstraintSetHeldStart_Private(ConstraintSet set, const Stage *stage);
+PETSC_INTERN PetscErrorCode ConstraintSetReduce_Private(ConstraintSet set, const Stage *stage, PetscInt holder, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[]);
+PETSC_INTERN PetscErrorCode ConstraintSetHeldCondense_Private(ConstraintSet set, const Stage *stage);
+/* After W is there: contacts between what cannot move, and such that can move in some directions only */
+PETSC_INTERN PetscErrorCode ConstraintSetHeldBlocks_Private(ConstraintSet set);
+PETSC_INTERN PetscErrorCode ConstraintSetHold_Private(ConstraintSet set, const Stage *stage, PetscBool touched);
+PETSC_INTERN PetscErrorCode ConstraintSetHeldAccept_Private(ConstraintSet set, const Stage *stage);
 /* set_solve.c: velocities of all touches become those of the rows, set->u */
 PETSC_INTERN PetscErrorCode ConstraintSetRelative_Private(ConstraintSet set, const PetscReal v[]);
 PETSC_INTERN PetscErrorCode ConstraintSetImpulse_Private(ConstraintSet set, const PetscReal R[]);

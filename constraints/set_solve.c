@@ -28,6 +28,10 @@ static void ConstraintShift_Private(ConstraintSet set, const Stage *stage, Const
 {
   const PetscReal free = set->signorini == SIGNORINI_GAP ? PetscMax(row->gap, 0) / stage->h : 0, U0 = row->U0[0], back = (1 - row->theta) / row->theta;
 
+  if (row->law.relation == RELATION_EQUAL) {
+    for (PetscInt k = 0; k < 3; k++) row->shift[k] = k < row->law.rows ? row->U0[k] - 2 * row->mean[k] : 0;
+    return;
+  }
   row->shift[0] = free;
   if (U0 < 0 && row->restitution > 0 && row->gap + stage->h * U0 <= 0) row->shift[0] = row->restitution * U0;
   if (U0 > 0 && set->theta == THETA_SAFE) row->shift[0] = PetscMax(free, U0);
@@ -81,7 +85,7 @@ static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscInt *n)
   for (PetscInt i = 0, j; i < set->n; i = j) {
     PetscReal work[2] = {0, 0}, size = 0, none;
 
-    for (j = i; j < set->n && set->row[j].id[0] == set->row[i].id[0] && set->row[j].id[1] == set->row[i].id[1]; j++) {
+    for (j = i; j < set->n && set->row[j].id[0] == set->row[i].id[0] && set->row[j].id[1] == set->row[i].id[1] && set->row[j].law.relation == set->row[i].law.relation; j++) {
       const PetscReal *u = set->u + 3 * j, *shift = set->row[j].shift, U[3] = {u[0] - shift[0], u[1] - shift[1], u[2] - shift[2]};
 
       ConstraintWork_Private(&set->row[j], set->r + 3 * j, U, work);
@@ -103,6 +107,8 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
   const PetscBool   first  = set->taken ? PETSC_FALSE : PETSC_TRUE;
 
   PetscFunctionBeginUser;
+  PetscCall(ConstraintSetHold_Private(set, stage, PETSC_FALSE));
+  if (!report->rows) PetscFunctionReturn(0);
   SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
   if (!first) /* W R of the impulses that du has taken up */
     for (PetscInt i = 0; i < 3 * set->n; i++) set->b[i] = set->u[i] - set->b[i];
@@ -117,6 +123,7 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
       if (first) row->R[k] = 0; /* from now on: what du has taken up */
     }
     set->laws_of[i] = row->law;
+    if (row->flags & CONSTRAINT_INERT) set->laws_of[i] = (Row){.relation = RELATION_EQUAL, .rows = 3};
   }
   for (PetscInt halved = 1; halved;) {
     SNESConvergedReason reason;
@@ -127,9 +134,11 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
       Constraint *row = &set->row[i];
 
       ConstraintShift_Private(set, stage, row);
-      for (PetscInt k = 0; k < 3; k++) set->b[3 * i + k] = row->Uf[k] + row->shift[k];
+      for (PetscInt k = 0; k < 3; k++) set->b[3 * i + k] = row->flags & CONSTRAINT_INERT ? 0 : row->Uf[k] + row->shift[k];
     }
-    PetscCall(DualSetProblem(set->dual, set->n, set->ptr, set->col, set->w, set->b, set->laws_of));
+    if (set->fresh) PetscCall(DualSetProblem(set->dual, set->n, set->ptr, set->col, set->w, set->b, set->laws_of));
+    else PetscCall(DualSetB(set->dual, set->b));
+    set->fresh = PETSC_FALSE;
     PetscCall(DualSolve(set->dual, set->r, set->u, &reason));
     PetscCall(DualGetReport(set->dual, &solve, &iterations));
     report->iterations += iterations;
@@ -146,12 +155,13 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
     for (PetscInt k = 0; k < 3; k++) {
       const PetscReal R = set->r[3 * i + k];
 
-      row->U[k] = set->u[3 * i + k] - row->shift[k];
+      row->U[k] = row->flags & CONSTRAINT_INERT ? row->Uf[k] : set->u[3 * i + k] - row->shift[k];
       set->r[3 * i + k] -= row->R[k];
       row->R[k] = R;
     }
   }
   PetscCall(ConstraintSetImpulse_Private(set, set->r));
+  PetscCall(ConstraintSetHold_Private(set, stage, PETSC_TRUE));
   set->taken = PETSC_TRUE;
   PetscFunctionReturn(0);
 }
@@ -160,6 +170,7 @@ PetscErrorCode ConstraintSetRestart(ConstraintSet set)
 {
   PetscFunctionBeginUser;
   set->taken = PETSC_FALSE;
+  for (PetscInt i = 0; i < set->supports.nheld; i++) PetscCall(PetscArrayzero(set->supports.held[i].R, 3));
   PetscFunctionReturn(0);
 }
 
@@ -182,8 +193,10 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
   SetGrow_Private(set->n, set->mmemory, set->memory);
   SetGrow_Private(set->n, set->mforced, set->forced);
   set->nmemory = set->n;
-  if (!set->report.n) {
-    PetscCall(DetectorSetForce(set->detector, 0, NULL));
+  set->h       = stage->h;
+  PetscCall(ConstraintSetHeldAccept_Private(set, stage));
+  if (!set->report.rows) {
+    if (set->contact) PetscCall(DetectorSetForce(set->detector, 0, NULL));
     PetscFunctionReturn(0);
   }
   SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
@@ -205,8 +218,8 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
     for (PetscInt k = 0; k < touch->rows; k++) {
       const PetscReal *e = touch->frame + 3 * k, w = 0.5 * touch->sign * R[k] * (e[0] * (touch->v0[0] + v[0]) + e[1] * (touch->v0[1] + v[1]) + e[2] * (touch->v0[2] + v[2]));
 
-      ledger[k ? LEDGER_FRICTION : LEDGER_CONTACT] += w;
-      sum[k ? 1 : 0] += w;
+      ledger[touch->equal ? LEDGER_CONSTRAINT : k ? LEDGER_FRICTION : LEDGER_CONTACT] += w;
+      if (!touch->equal) sum[k ? 1 : 0] += w;
     }
   }
   if (set->centres) PetscCall(ConstraintSetCentres_Private(set, stage));
@@ -214,19 +227,22 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
     Constraint       *row = &set->row[i];
     ConstraintMemory *m   = &set->memory[i];
 
-    count[ConstraintGetState(row)]++;
-    sum[2] += row->R[0] / stage->h;
-    if (row->R[0] > 0) set->forced[nforced++] = row->key;
+    if (row->law.relation != RELATION_EQUAL) {
+      count[ConstraintGetState(row)]++;
+      sum[2] += row->R[0] / stage->h;
+      if (row->R[0] > 0) set->forced[nforced++] = row->key;
+    }
     m->key   = row->key;
     m->flags = row->flags;
-    if ((row->flags & CONSTRAINT_GLUED) && row->R[0] + row->law.cohesion <= 1e-9 * row->law.cohesion) m->flags &= ~CONSTRAINT_GLUED; /* it bore no more */
+    /* It bears no more and opens. At its limit alone it holds on: how rows share a load is not unique, others may bear the rest. */
+    if ((row->flags & CONSTRAINT_GLUED) && row->R[0] + row->law.cohesion <= 1e-9 * row->law.cohesion && row->gap + stage->h * row->U[0] > 1e-5 * row->ell) m->flags &= ~CONSTRAINT_GLUED;
     if (row->flags & CONSTRAINT_GLUED) count[m->flags & CONSTRAINT_GLUED ? 3 : 4]++;
     for (PetscInt k = 0; k < 3; k++) {
       m->normal[k] = row->frame[k];
       m->R[k]      = row->R[k] / stage->h;
     }
   }
-  PetscCall(DetectorSetForce(set->detector, nforced, set->forced));
+  if (set->contact) PetscCall(DetectorSetForce(set->detector, nforced, set->forced));
   if (set->size > 1) {
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 5, MPIU_INT, MPI_SUM, set->comm));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPIU_REAL, MPIU_SUM, set->comm));

@@ -71,6 +71,7 @@ PetscErrorCode SystemSetUp(System s)
   PetscReal sum[2] = {0, 0}; /* cohesive blocks; blocks that an interior point method cannot do */
 
   PetscFunctionBeginUser;
+  s->q[3 * s->n] = 0;
   for (PetscInt k = 0; k < 4; k++) s->w[9 * s->ptr[s->n] + k] = 0;
   for (PetscInt i = 0; i < s->n; i++) {
     PetscReal trace = 0;

@@ -78,7 +78,7 @@ static PetscErrorCode Pipe(PetscInt steps)
 
 static PetscErrorCode Cubes(PetscBool loose, PetscInt cubes, PetscInt steps)
 {
-  const PetscReal unit[3] = {1, 1, 1}, h = 1e-3, gap = loose ? 0.05 : 1e-4, sway = loose ? 0.02 : 2e-5;
+  const PetscReal unit[3] = {1, 1, 1}, h = 1e-3, gap = loose ? 0.035 : 1e-4, sway = loose ? 0.02 : 2e-5;
   const PetscInt  one[3] = {1, 1, 1}, side = PetscMax(1, (PetscInt)(PetscPowReal((PetscReal)cubes, 1. / 3) + 0.5));
   Mesh            mesh;
   Surface         surface;
@@ -102,7 +102,7 @@ static PetscErrorCode Cubes(PetscBool loose, PetscInt cubes, PetscInt steps)
     PetscCall(DetectorAddBody(d, i, surface, DETECT_RIGID, (PetscReal[3]){(ix + (loose ? 0 : 0.5) * (iz % 2)) * (1 + gap), iy * (1 + gap), iz * (loose ? 1 + gap : 1)}, &body));
   }
   for (PetscInt t = 0; t < steps; t++) {
-    const PetscReal at = 30 * h * t, shake = loose ? 0.1 * PetscSinReal(at) : 0.002 * at, shaken = loose ? 3 * PetscCosReal(at) : 0.06;
+    const PetscReal at = 30 * h * t, shake = loose ? 0.02 * PetscSinReal(at) : 0.002 * at, shaken = loose ? 0.6 * PetscCosReal(at) : 0.06;
 
     start = Now();
     for (PetscInt i = 0; i < cubes; i++) {
@@ -150,7 +150,7 @@ static PetscErrorCode Run(int argc, char **argv)
 
       PetscCall(Cubes(PETSC_FALSE, n, steps ? steps : PetscClipInterval(2000000 / n, 100, 5000)));
     }
-  if (all || !strcmp(scene, "loose")) PetscCall(Cubes(PETSC_TRUE, cubes ? cubes : 100000, steps ? steps : 100));
+  if (all || !strcmp(scene, "loose")) PetscCall(Cubes(PETSC_TRUE, cubes ? cubes : 100000, steps ? steps : 40));
   PetscFunctionReturn(0);
 }
 

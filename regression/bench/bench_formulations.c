@@ -16,21 +16,6 @@ static double Now(void)
   return t.tv_sec + 1e-9 * t.tv_nsec;
 }
 
-/* Of the operator sm M + sk K0 of a part */
-static PetscErrorCode RawCreatePart(Part part, PetscReal sm, PetscReal sk, Raw *r)
-{
-  PetscReal *k, *a;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(9 * part->pattern.ia[part->pattern.nb], &a));
-  PetscCall(MatSeqSBAIJGetArray(part->K0, &k));
-  PetscCall(PartShift(part, sm, sk, k, a));
-  PetscCall(MatSeqSBAIJRestoreArray(part->K0, &k));
-  PetscCall(RawCreate(&part->pattern, a, CHOLMOD_SUPERNODAL, NULL, NULL, r));
-  PetscCall(PetscFree(a));
-  PetscFunctionReturn(0);
-}
-
 static PetscInt Stages = 0; /* log stages made so far: each model has its own, for the time of its phases */
 
 typedef struct {

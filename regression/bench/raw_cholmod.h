@@ -1,6 +1,6 @@
 /* CHOLMOD as a program would call it by itself, for benchmarks to compare with. */
 #pragma once
-#include "physics/factor.h"
+#include "physics/part.h"
 #include <petsctime.h>
 #include <suitesparse/cholmod.h>
 
@@ -60,4 +60,19 @@ static inline void RawDestroy(Raw *r)
   cholmod_free_factor(&r->L, &r->cc);
   cholmod_free_sparse(&r->A, &r->cc);
   cholmod_finish(&r->cc);
+}
+
+/* Of the operator sm M + sk K0 of a part */
+static inline PetscErrorCode RawCreatePart(Part part, PetscReal sm, PetscReal sk, Raw *r)
+{
+  PetscReal *k, *a;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(9 * part->pattern.ia[part->pattern.nb], &a));
+  PetscCall(MatSeqSBAIJGetArray(part->K0, &k));
+  PetscCall(PartShift(part, sm, sk, k, a));
+  PetscCall(MatSeqSBAIJRestoreArray(part->K0, &k));
+  PetscCall(RawCreate(&part->pattern, a, CHOLMOD_SUPERNODAL, NULL, NULL, r));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(0);
 }

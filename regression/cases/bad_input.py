@@ -21,6 +21,7 @@ def more(text): return BAR[:-1] + f", {text}}}"  # more options of the bar
 
 
 def force(text): return f"forces: [push]\npush:   {{{text}}}"
+def constraint(text): return f"constraints: [hold]\nhold:   {{{text}}}"
 def probe(text): return f"probes: [p]\np:      {{{text}}}"
 
 
@@ -194,6 +195,30 @@ table = [
     ("two gravities", model(rest="gravity: [0, 1]"), [], [f"{M}:4:10: ", "gravity", "got 2"], False),
     ("bad gravity", model(rest="gravity: [0, 0, sin(]"), [], [f"{M}:4:10: ", "gravity", "sin("], False),
     ("gravity of x", model(rest="gravity: [0, 0, x]"), [], [f"{M}:4:10: ", "gravity", "t only"], False),
+    # constraints
+    ("reactions without constraints", model(), ["-output_reactions", "f.csv"], ["output_reactions", "no constraints"], False),
+    ("constraint without a section", model(rest="constraints: [hold]"), [], ["'hold'", "hold_type"], False),
+    ("constraint of an unknown type", model(rest=constraint("type: glue, body: bar, point: [0, 0, 0]")), [], ["hold_type", "'glue'", "fixed", "ball"], False),
+    ("constraint without a body", model(rest=constraint("type: fixed, point: [0, 0, 0]")), [], ["'hold'", "hold_body"], False),
+    ("constraint on an unknown body", model(rest=constraint("type: fixed, body: baz, point: [0, 0, 0]")), [], ["'hold'", "'baz'"], True),
+    ("constraint without a point", model(rest=constraint("type: fixed, body: bar")), [], ["'hold'", "hold_point", "hold_side"], False),
+    ("constraint with two points", model(rest=constraint("type: fixed, body: bar, point: [0, 0, 0], side: x_min")), [], ["'hold'", "only one", "hold_side"], False),
+    ("constraint without a direction", model(rest=constraint("type: velocity, body: bar, point: [0, 0, 0], value: 1")), [], ["'hold'", "hold_direction"], False),
+    ("constraint with a direction of no length", model(rest=constraint("type: direction, body: bar, point: [0, 0, 0], direction: [0, 0, 0]")), [], ["hold_direction", "zero"], False),
+    ("fixed point with a direction", model(rest=constraint("type: fixed, body: bar, point: [0, 0, 0], direction: [0, 0, 1]")), [], ["'hold'", "hold_direction", "fixed"], False),
+    ("fixed point with a value", model(rest=constraint("type: fixed, body: bar, point: [0, 0, 0], value: 1")), [], ["'hold'", "hold_value", "fixed"], False),
+    ("displacement without a value", model(rest=constraint("type: displacement, body: bar, point: [0, 0, 0], direction: [0, 0, 1]")), [], ["'hold'", "hold_value"], False),
+    ("displacement with a bad value", model(rest=constraint("type: displacement, body: bar, point: [0, 0, 0], direction: [0, 0, 1], value: 2*tt")), [], ["hold_value", "tt"], False),
+    ("constraint outside of a soft body", model(rest=constraint("type: fixed, body: bar, point: [9, 0, 0]")), [], ["'hold'", "'bar'", "9"], True),
+    ("constraint on an unknown side", model(rest=constraint("type: fixed, body: bar, side: top")), [], ["'hold'", "'top'", "x_min", "z_max"], True),
+    ("constraint on an unknown node set", model(rest=constraint("type: fixed, body: bar, nodes: top")), [], ["'hold'", "'top'", "node set"], False),
+    ("constraint on an obstacle", model(more("formulation: obstacle"), rest=constraint("type: fixed, body: bar, point: [0, 0, 0]")), [], ["'hold'", "'bar'", "obstacle"], False),
+    ("ball without another body", model(rest=constraint("type: ball, body: bar, point: [0, 0, 0]")), [], ["'hold'", "hold_other"], False),
+    ("ball with itself", model(rest=constraint("type: ball, body: bar, other: bar, point: [0, 0, 0]")), [], ["'hold'", "'bar'", "itself"], False),
+    ("ball with an unknown body", model(rest=constraint("type: ball, body: bar, other: baz, point: [0, 0, 0]")), [], ["'hold'", "'baz'"], False),
+    ("ball with a pattern", model(rest=constraint("type: ball, body: b*, other: baz, point: [0, 0, 0]")), [], ["'hold'", "patterns"], False),
+    ("ball with a side", model(rest=constraint("type: ball, body: bar, other: baz, side: x_min")), [], ["'hold'", "ball", "hold_point"], False),
+    ("fixed point with another body", model(rest=constraint("type: fixed, body: bar, other: baz, point: [0, 0, 0]")), [], ["'hold'", "only a ball"], False),
     ("force without a section", model(rest="forces: [push]"), [], ["'push'", "push_body"], False),
     ("force without a direction", model(rest=force("body: bar, point: [0, 0, 0]")), [], ["'push'", "push_direction"], False),
     ("force without a point", model(rest=force("body: bar, direction: [0, 0, 1]")), [], ["'push'", "push_point"], False),

@@ -253,6 +253,91 @@ static void TestNoise(void **state)
   for (int k = 0; k < 2; k++) Ok(BlocksDestroy(&part[k]));
 }
 
+/* What is left of the impulse of a contact that has opened goes, though the start would be good enough with it */
+static void TestRelease(void **state)
+{
+  Blocks    part[2], p;
+  PetscReal R[21] = {0}, U[21];
+  PetscInt  its;
+  int       left = 0;
+  Dual      d;
+
+  (void)state;
+  seed = 83;
+  MakeDense(4, 12, 0.2, &part[0]);
+  MakeDense(3, 9, 0.2, &part[1]);
+  for (int k = 0; k < 2; k++)
+    for (PetscInt i = 0; i < part[k].n; i++) part[k].q[3 * i] = 1 + k; /* all open */
+  Mix(2, part, &p);
+  Push("-snes_rtol 1e-4");
+  d = MakeDual(PETSC_COMM_WORLD, DUAL_MERIT_ENERGY);
+  for (PetscInt i = 0; i < 7; i += 2) R[3 * i] = 1e-6, R[3 * i + 1] = 1e-7, left++;
+  assert_true(left > 0 && ErrorEnergy(&p, R) < 1e-4 && ErrorEnergy(&p, R) > 0);
+  assert_true(SolveDual(PETSC_COMM_WORLD, d, &p, R, U) > 0);
+  Ok(DualGetReport(d, NULL, &its));
+  assert_int_equal(its, 0);
+  assert_true(Most(21, R) == 0);
+  Ok(DualDestroy(&d));
+  Pop();
+  Ok(BlocksDestroy(&p));
+  for (int k = 0; k < 2; k++) Ok(BlocksDestroy(&part[k]));
+}
+
+/* Another b with the same W: as a new problem, cohesion, limits and blocks of fewer rows among them; only islands with another b are solved again */
+static void TestOtherB(void **state)
+{
+  static const char *const options[] = {"-snes_rtol 1e-11", "-snes_rtol 1e-11 -dual_island_limit 1", "-snes_rtol 1e-11 -dual_mat_type free", "-snes_rtol 1e-11 -snes_type newtonls"};
+
+  (void)state;
+  for (size_t t = 0; t < sizeof(options) / sizeof(options[0]); t++)
+    for (int merit = 0; merit < 2; merit++) {
+      Blocks              part[3], p;
+      PetscReal           R[60] = {0}, U[60], r[60], u[60], b[60];
+      PetscInt            n, range[2], count, sweeps, its;
+      SNESConvergedReason reason;
+      SolveReport         report;
+      Dual                d;
+
+      seed = 84;
+      for (int k = 0; k < 3; k++) {
+        MakeDense(5 + k, 15 + 3 * k, 0.3, &part[k]);
+        part[k].row[0].cohesion = 0.3;
+        part[k].row[1] = (Row){RELATION_EQUAL, 2, 0, 0, 0, 0};
+        part[k].row[2] = (Row){RELATION_INTERVAL, 1, 0, 0, -0.2, 0.3};
+      }
+      Mix(3, part, &p);
+      n = 3 * p.n;
+      Push(options[t]);
+      d = MakeDual(PETSC_COMM_WORLD, (DualMerit)merit);
+      assert_true(SolveDual(PETSC_COMM_WORLD, d, &p, R, U) > 0);
+      for (PetscInt i = 0; i < n; i++) b[i] = p.q[i];
+      for (PetscInt i = 0; i < p.n; i++) /* of the island of 6 blocks only */
+        if (p.ptr[i + 1] - p.ptr[i] == 6)
+          for (int c = 0; c < 3; c++) b[3 * i + c] += Normal();
+      range[0] = p.n * me / size;
+      range[1] = p.n * (me + 1) / size;
+      Ok(DualSetB(d, b + 3 * range[0]));
+      Ok(DualSolve(d, R + 3 * range[0], U + 3 * range[0], &reason));
+      Everywhere(PETSC_COMM_WORLD, p.n, R);
+      Everywhere(PETSC_COMM_WORLD, p.n, U);
+      assert_true(reason > 0);
+      Ok(DualGetReport(d, &report, NULL));
+      if (!t) {
+        assert_int_equal(report.solved, 1);
+        CountIslands(d, 6, &count, &sweeps, &its);
+        assert_true(count == 1 && its > 0);
+      }
+      Ok(DualDestroy(&d));
+      Pop();
+      for (PetscInt i = 0; i < n; i++) p.q[i] = b[i];
+      assert_true((merit ? ErrorFCLib(&p, R) : ErrorEnergy(&p, R)) <= 1.001e-11);
+      assert_true(SolveOnce(PETSC_COMM_WORLD, options[t], (DualMerit)merit, &p, r, u, NULL, NULL) > 0);
+      if (!(Difference(n, R, r) < 1e-8 && Difference(n, U, u) < 1e-8)) fail_msg("%s: R differs by %g, U by %g", options[t], Difference(n, R, r), Difference(n, U, u));
+      Ok(BlocksDestroy(&p));
+      for (int k = 0; k < 3; k++) Ok(BlocksDestroy(&part[k]));
+    }
+}
+
 /* The numbers in messages are those of the contacts as they came */
 static void TestMessage(void **state)
 {
@@ -288,6 +373,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(TestTwo), cmocka_unit_test(TestMany), cmocka_unit_test(TestWhole), cmocka_unit_test(TestNoise), cmocka_unit_test(TestMessage),
+      cmocka_unit_test(TestRelease), cmocka_unit_test(TestOtherB),
   };
 
   return UNIT_MAIN_WITH("islands", tests, DualStart, UnitEnd);
