@@ -148,8 +148,8 @@ static PetscErrorCode RunBalance_Private(Run *run, PetscInt step, PetscReal t, P
   PetscFunctionReturn(0);
 }
 
-/* Displacement from the placed state, velocity and element stresses of one body, for the results file */
-static PetscErrorCode RunBodyFields_Private(void *ctx, PetscInt i, PetscReal time, PetscReal *disp, PetscReal *vel, PetscReal *mises)
+/* Displacement from the placed state, velocity, forces of contact and element stresses of one body, for the results file */
+static PetscErrorCode RunBodyFields_Private(void *ctx, PetscInt i, PetscReal time, PetscReal *disp, PetscReal *vel, PetscReal *contact, PetscReal *mises)
 {
   Run           *run  = (Run *)ctx;
   const Domain  *d    = run->model->domain[i];
@@ -172,6 +172,7 @@ static PetscErrorCode RunBodyFields_Private(void *ctx, PetscInt i, PetscReal tim
       disp[3 * a + c] = x[c] - (R[3 * c] * X[0] + R[3 * c + 1] * X[1] + R[3 * c + 2] * X[2] + body->shift[c]);
     }
   }
+  if (run->stepper.constraints) PetscCall(ConstraintSetAddForces(run->stepper.constraints, i, contact));
   for (PetscInt e = 0; e < mesh->nelem; e++) PetscCall((*d->batch->ops->stress)(d->batch, d->lane, e, centre, sigma, &mises[e]));
   PetscFunctionReturn(0);
 }

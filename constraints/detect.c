@@ -80,6 +80,14 @@ PetscErrorCode DetectorSetPassDeep(Detector d, PetscBool pass)
   PetscFunctionReturn(0);
 }
 
+PetscErrorCode DetectorSetNames(Detector d, PetscErrorCode (*fn)(void *ctx, PetscInt id, char name[], size_t length), void *ctx)
+{
+  PetscFunctionBeginUser;
+  d->name     = fn;
+  d->name_ctx = ctx;
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode DetectorSetFilter(Detector d, PetscBool (*fn)(void *, PetscInt, PetscInt), void *ctx)
 {
   PetscFunctionBeginUser;
@@ -609,8 +617,15 @@ PetscErrorCode DetectorUpdate(Detector d, PetscReal h, PetscInt *n, const Contac
   s->nrefresh   = d->nrefresh;
   if (d->size > 1) PetscCall(DetectorRanksReduce_Private(d));
   Report_Private(d);
-  PetscCheck(!s->hidden, d->comm, PETSC_ERR_USER_INPUT, "bodies %" PetscInt_FMT " and %" PetscInt_FMT " overlap at (%g, %g, %g) by more than half of a thickness or two edges of their meshes: no contact can part them", (PetscInt)s->hidden_body[0],
-             (PetscInt)s->hidden_body[1], (double)s->hidden_at[0], (double)s->hidden_at[1], (double)s->hidden_at[2]);
+  if (s->hidden) {
+    char name[2][256];
+
+    for (PetscInt k = 0; k < 2; k++) {
+      if (d->name) PetscCall((*d->name)(d->name_ctx, (PetscInt)s->hidden_body[k], name[k], sizeof(name[k])));
+      else PetscCall(PetscSNPrintf(name[k], sizeof(name[k]), "%" PetscInt_FMT, (PetscInt)s->hidden_body[k]));
+    }
+    SETERRQ(d->comm, PETSC_ERR_USER_INPUT, "bodies '%s' and '%s' overlap at (%g, %g, %g) by more than half of a thickness or two edges of their meshes: no contact can part them; move them apart", name[0], name[1], (double)s->hidden_at[0], (double)s->hidden_at[1], (double)s->hidden_at[2]);
+  }
   if (d->first) d->fresh = PETSC_TRUE; /* first lists reach deep into bodies */
   d->first = PETSC_FALSE;
   *n       = d->ncontact;

@@ -67,6 +67,8 @@ PETSC_EXTERN PetscErrorCode DetectorSetPart(Detector detector, Surface surface, 
 /* Pairs for which fn is false (ida < idb) never touch; NULL: all do. The same on all ranks; asked when lists are made, so call
    DetectorRebuild() after a change of what it says. */
 PETSC_EXTERN PetscErrorCode DetectorSetFilter(Detector detector, PetscBool (*fn)(void *ctx, PetscInt ida, PetscInt idb), void *ctx);
+/* Names of bodies, on any rank, for messages; without: their ids */
+PETSC_EXTERN PetscErrorCode DetectorSetNames(Detector detector, PetscErrorCode (*fn)(void *ctx, PetscInt id, char name[], size_t length), void *ctx);
 /* Bodies of this rank come by ascending id. The surface is shared and must outlive the detector. Positions are counted from the origin, so that far
    away costs no digits. Bodies are numbered from 0 on. */
 PETSC_EXTERN PetscErrorCode DetectorAddBody(Detector detector, PetscInt id, Surface surface, DetectKind kind, const PetscReal origin[3], PetscInt *body);

@@ -122,6 +122,8 @@ struct _p_Detector {
   ContactPoints   points;
   PetscBool     (*filter)(void *, PetscInt, PetscInt);
   void           *filter_ctx;
+  PetscErrorCode (*name)(void *, PetscInt, char[], size_t);
+  void           *name_ctx;
   PetscBool       pass;       /* over overlaps that are too deep */
   PetscBool       first;      /* no update yet: any overlap is initial */
   PetscInt        npart, mpart, nown, nbody, mbody; /* own bodies come first, then ghosts, both by id */

@@ -2,6 +2,13 @@
 #include "constraints/set_impl.h"
 #include <petscviewer.h>
 
+static PetscErrorCode ConstraintSetName_Private(void *ctx, PetscInt id, char name[], size_t length)
+{
+  PetscFunctionBeginUser;
+  PetscCall(ModelName((Model)ctx, id, name, length));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode ConstraintSetCreate(Model model, ConstraintSet *set)
 {
   ConstraintSet s;
@@ -16,6 +23,7 @@ PetscErrorCode ConstraintSetCreate(Model model, ConstraintSet *set)
   PetscCallMPI(MPI_Comm_rank(s->comm, &s->rank));
   PetscCallMPI(MPI_Comm_size(s->comm, &s->size));
   PetscCall(DetectorCreate(s->comm, &s->detector));
+  PetscCall(DetectorSetNames(s->detector, ConstraintSetName_Private, model));
   PetscCall(DualCreate(s->comm, &s->dual));
   PetscCall(SideExchangeCreate(s->comm, &s->exchange));
   PetscCall(PetscCalloc2(model->nbody + 1, &s->body_ptr, model->nbody, &s->touched));

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 enum { CHUNK = 1 << 22 }; /* bytes of the bodies that rank 0 takes at once, unless one has more */
-static const char *const node_vars[RESULTS_NODE_VARS] = {"displacement_x", "displacement_y", "displacement_z", "velocity_x", "velocity_y", "velocity_z"};
+static const char *const node_vars[RESULTS_NODE_VARS] = {"displacement_x", "displacement_y", "displacement_z", "velocity_x", "velocity_y", "velocity_z", "contact_x", "contact_y", "contact_z"};
 static const char *const elem_vars[RESULTS_ELEM_VARS] = {"mises", "rank", "formulation"};
 
 PetscErrorCode ResultsAgree_Private(Results r, PetscErrorCode ierr)

@@ -1,7 +1,7 @@
 /* Results: the moving bodies of a run in one Exodus II file, for ParaView.
 
    One element block per body, under the body's name. Coordinates are those of the placed, undeformed bodies. Per time: nodal
-   displacement_x, _y, _z (from the placed state) and velocity_x, _y, _z in global axes; per element mises, rank (that owned the body
+   displacement_x, _y, _z (from the placed state), velocity_x, _y, _z and contact_x, _y, _z (force) in global axes; per element mises, rank (that owned the body
    then) and formulation (the caller's integer code). Rank 0 writes; it holds some MB of bodies at a time (or one larger body),
    whatever the number of bodies, ranks and nodes. The file can be read while the run goes on: it appears under its name when the bodies are
    in it, and holds whole times only. (Models whose 8-byte fields pass 4 GB are written as netCDF-4 files, which HDF5 may lock until the end.) */
@@ -19,9 +19,9 @@ typedef struct {
   int         formulation; /* code shown as element variable */
 } ResultsBody;
 
-/* Fills the fields of body `local` (its place in the array last given to ResultsCreate or ResultsSetBodies): displacement and velocity
-   nnode x 3, von Mises' stress nelem. They come zeroed. Called for each local body once per ResultsWrite, in the order of ids. */
-typedef PetscErrorCode (*ResultsFields)(void *ctx, PetscInt local, PetscReal time, PetscReal *displacement, PetscReal *velocity, PetscReal *mises);
+/* Fills the fields of body `local` (its place in the array last given to ResultsCreate or ResultsSetBodies): displacement, velocity
+   and contact force nnode x 3, von Mises' stress nelem. They come zeroed. Called for each local body once per ResultsWrite, in the order of ids. */
+typedef PetscErrorCode (*ResultsFields)(void *ctx, PetscInt local, PetscReal time, PetscReal *displacement, PetscReal *velocity, PetscReal *contact, PetscReal *mises);
 
 /* Collective. Every rank gives its own bodies (none is fine), nglobal is the number on all ranks. With append (a restart), the file of
    an earlier run of the same bodies is reopened, times after `time` are dropped, and writing goes on behind; where there is no such

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RESULTS_NODE_VARS = 6, RESULTS_ELEM_VARS = 3 };
+enum { RESULTS_NODE_VARS = 9, RESULTS_ELEM_VARS = 3 };
 
 typedef struct {
   PetscInt id, place; /* place in the caller's array */

@@ -168,7 +168,7 @@ PetscErrorCode ResultsWriteBodies_Private(Results r, const ResultsBody bodies[])
   PetscFunctionReturn(0);
 }
 
-/* Fields of local bodies begin .. end - 1: displacement, velocity and stress of the first, of the second, ... */
+/* Fields of local bodies begin .. end - 1: displacement, velocity, contact force and stress of the first, of the second, ... */
 static PetscErrorCode Evaluate_Private(Results r, PetscInt begin, PetscInt end, PetscReal time, ResultsFields fields, void *ctx, PetscReal *value)
 {
   PetscFunctionBeginUser;
@@ -176,8 +176,8 @@ static PetscErrorCode Evaluate_Private(Results r, PetscInt begin, PetscInt end, 
   for (PetscInt i = begin; i < end; i++) {
     const size_t n = 3 * (size_t)r->local[i].mesh->nnode;
 
-    PetscCall((*fields)(ctx, r->local[i].place, time, value, value + n, value + 2 * n));
-    value += 2 * n + (size_t)r->local[i].mesh->nelem;
+    PetscCall((*fields)(ctx, r->local[i].place, time, value, value + n, value + 2 * n, value + 3 * n));
+    value += 3 * n + (size_t)r->local[i].mesh->nelem;
   }
   PetscFunctionReturn(0);
 }

@@ -8,10 +8,10 @@
     c.close("energy at the end", h["total"][-1], h["total"][0], rtol=1e-4)
     c.finish()
 """
-import atexit, json, math, os, shutil, subprocess, sys, tempfile
+import atexit, json, math, os, shutil, struct, subprocess, sys, tempfile
 import numpy as np
 
-__all__ = ["Checks", "arguments", "fail", "np", "play", "read_csv", "run", "temporary"]
+__all__ = ["Checks", "Netcdf", "arguments", "fail", "np", "play", "read_csv", "run", "temporary"]
 
 
 def fail(text):
@@ -102,6 +102,59 @@ def play(exe, bodies, dt, steps, probes=None, contact=None, gravity=None, extra=
     # no guard: cases look at the balance themselves
     r = run(exe, ["-options_file", "case.yml", "-progress", "false", "-energy_guard", 0, "-summary", "s.json", *options], directory=directory, timeout=timeout)
     with open(r.path("s.json")) as f: return read_csv(r.path("h.csv")), json.load(f)
+
+
+KINDS = {1: "i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8"}
+
+
+class Netcdf:
+    """An Exodus file: netCDF's classic format is a header of dimensions and variables, then the data."""
+
+    def __init__(self, path):
+        with open(path, "rb") as f: self.b = f.read()
+        if self.b[:3] != b"CDF" or self.b[3] not in (1, 2): fail(f"{path}: not netCDF classic: {self.b[:4]}")
+        self.at, self.wide = 4, self.b[3] == 2
+        self.records = self.i4()
+        self.dims = [(self.name(), self.i4()) for _ in range(self.count())]
+        self.attributes()
+        self.vars = {}
+        for _ in range(self.count()):
+            n, of = self.name(), [self.i4() for _ in range(self.i4())]
+            self.attributes()
+            kind, size = self.i4(), self.i4()
+            begin = struct.unpack_from(">q", self.b, self.at)[0] if self.wide else self.i4()
+            if self.wide: self.at += 8
+            self.vars[n] = (of, KINDS[kind], size, begin)
+        self.stride = sum(v[2] for v in self.vars.values() if v[0] and self.dims[v[0][0]][1] == 0)
+
+    def i4(self):
+        self.at += 4
+        return struct.unpack_from(">i", self.b, self.at - 4)[0]
+
+    def count(self):
+        self.i4()
+        return self.i4()
+
+    def name(self):
+        n = self.i4()
+        self.at += n + -n % 4
+        return self.b[self.at - n - -n % 4:self.at - -n % 4].decode()
+
+    def attributes(self):
+        for _ in range(self.count()):
+            self.name()
+            kind, n = self.i4(), self.i4()
+            n *= np.dtype(KINDS[kind]).itemsize
+            self.at += n + -n % 4
+
+    def dim(self, name): return dict(self.dims)[name]
+
+    def get(self, name, record=None):
+        of, kind, size, begin = self.vars[name]
+        shape = [self.dims[d][1] for d in of if self.dims[d][1]]
+        return np.frombuffer(self.b, kind, int(np.prod(shape)), begin + (record or 0) * self.stride).reshape(shape)
+
+    def texts(self, name): return [b"".join(x).split(b"\0")[0].decode() for x in self.get(name)]
 
 
 class Checks:

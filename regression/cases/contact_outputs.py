@@ -128,6 +128,18 @@ run(exe, ["-options_file", f"{d}/m.yml", "-checkpoint", "k.h5", "-checkpoint_eve
 for name in ("h.csv", "s.csv", "p.csv", "c.xdmf"):
     with open(a.path(name)) as f, open(b.path(name)) as g: c.true(f"restart: {name}", f.read() == g.read())
 
+# forces on nodes: of a body they sum up to what the pairs give, whatever the formulation
+for formulation in ("rigid", "bc"):
+    q = run(exe, ["-options_file", f"{d}/m.yml", "-output_exodus", "r.exo", "-ts_max_steps", "40", "-cube_formulation", formulation, "-cube_mesh_cells", "2,2,2", "-body_material_young", "1e8", "-body_material_poisson", "0.2"], timeout=60)
+    e, worst = Netcdf(q.path("r.exo")), 0
+    pairs = rows(q.path("p.csv"))
+    for i in range(e.records):
+        t = e.get("time_whole", i).ravel()[0]
+        want = sum((vector(x, "force") * (1 if x["b"] == "cube" else -1) for x in pairs if float(x["time"]) == t and "cube" in (x["a"], x["b"])), np.zeros(3))
+        worst = max(worst, np.max(np.abs([np.sum(e.get(f"vals_nod_var{k + 7}", i)[8:35]) for k in range(3)] - want)) / weight)
+    c.true(f"nodes, {formulation}: there is contact at the end", np.any(want != 0), str(want))
+    c.below(f"nodes, {formulation}: forces sum up", worst, 1e-12)
+
 # on two ranks, which share the pairs: the same files
 two = run(exe, ["-options_file", f"{d}/m.yml", "-output_fclib", "problems", "-output_fclib_every", "30"], ranks=2, timeout=60)
 q = rows(two.path("p.csv"))

@@ -1,5 +1,5 @@
 """What a run writes: history, probes, summary and JSON, Exodus file, log and monitor, times and numbers of steps; and scripts/plot."""
-import json, os, pty, re, struct, subprocess, tempfile
+import json, os, pty, re, subprocess, tempfile
 from common import *
 from common import environment
 
@@ -68,65 +68,14 @@ c.equal("steps, bodies, end", (s["steps"], s["bodies"], s["end"]), (500.0, 3.0, 
 c.equal("dofs: 6 and 3 of each of the bar's nodes", s["dofs"], 6.0 + 3 * 24)
 c.close("energy drift", s["energy drift"], np.max(np.abs(h["total"] - h["total"][0])) / np.max(h["kinetic"] + h["internal"] + np.abs(h["external"])), rtol=0.2)
 
-# --- Exodus: netCDF's classic format is a header of dimensions and variables, then the data
-KINDS = {1: "i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8"}
-
-
-class Netcdf:
-    def __init__(self, path):
-        with open(path, "rb") as f: self.b = f.read()
-        if self.b[:3] != b"CDF" or self.b[3] not in (1, 2): fail(f"{path}: not netCDF classic: {self.b[:4]}")
-        self.at, self.wide = 4, self.b[3] == 2
-        self.records = self.i4()
-        self.dims = [(self.name(), self.i4()) for _ in range(self.count())]
-        self.attributes()
-        self.vars = {}
-        for _ in range(self.count()):
-            n, of = self.name(), [self.i4() for _ in range(self.i4())]
-            self.attributes()
-            kind, size = self.i4(), self.i4()
-            begin = struct.unpack_from(">q", self.b, self.at)[0] if self.wide else self.i4()
-            if self.wide: self.at += 8
-            self.vars[n] = (of, KINDS[kind], size, begin)
-        self.stride = sum(v[2] for v in self.vars.values() if v[0] and self.dims[v[0][0]][1] == 0)
-
-    def i4(self):
-        self.at += 4
-        return struct.unpack_from(">i", self.b, self.at - 4)[0]
-
-    def count(self):
-        self.i4()
-        return self.i4()
-
-    def name(self):
-        n = self.i4()
-        self.at += n + -n % 4
-        return self.b[self.at - n - -n % 4:self.at - -n % 4].decode()
-
-    def attributes(self):
-        for _ in range(self.count()):
-            self.name()
-            kind, n = self.i4(), self.i4()
-            n *= np.dtype(KINDS[kind]).itemsize
-            self.at += n + -n % 4
-
-    def dim(self, name): return dict(self.dims)[name]
-
-    def get(self, name, record=None):
-        of, kind, size, begin = self.vars[name]
-        shape = [self.dims[d][1] for d in of if self.dims[d][1]]
-        return np.frombuffer(self.b, kind, int(np.prod(shape)), begin + (record or 0) * self.stride).reshape(shape)
-
-    def texts(self, name): return [b"".join(x).split(b"\0")[0].decode() for x in self.get(name)]
-
-
+# --- Exodus
 e = Netcdf(r.path("r.exo"))
 c.equal("Exodus: times", e.records, 51)
 times = np.array([e.get("time_whole", i).ravel()[0] if e.get("time_whole", i).size else np.nan for i in range(e.records)])
 c.true("Exodus: those of the history", np.array_equal(times, h["time"]), f"{times[:3]} ... {times[-1]}")
 c.equal("Exodus: nodes and elements", (e.dim("num_nodes"), e.dim("num_elem"), e.dim("num_el_blk")), (27 + 24 + 8, 8 + 5 + 1, 3))
 c.equal("Exodus: names of the blocks", e.texts("eb_names"), ["stone", "bar", "wall"])
-c.equal("Exodus: variables of nodes", e.texts("name_nod_var"), [f"{n}_{x}" for n in ("displacement", "velocity") for x in "xyz"])
+c.equal("Exodus: variables of nodes", e.texts("name_nod_var"), [f"{n}_{x}" for n in ("displacement", "velocity", "contact") for x in "xyz"])
 c.equal("Exodus: variables of elements", e.texts("name_elem_var"), ["mises", "rank", "formulation"])
 X = np.array([e.get(f"coord{x}") for x in "xyz"])
 c.close("Exodus: placed nodes of the first body", [X[:, :27].min(axis=1), X[:, :27].max(axis=1)], [[0.5, 1.5, 2.5], [1.5, 2.5, 3.5]], atol=1e-14)

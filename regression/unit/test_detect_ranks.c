@@ -361,7 +361,7 @@ static void test_errors(void **state)
     code       = DetectorUpdate(d, 1e-3, &n, &c);
     if (t == 0) { /* 0.27 deep in a plate of 0.5 */
       assert_int_equal(code, PETSC_ERR_USER_INPUT);
-      if (!strstr(message, "bodies 17 and 42 overlap at (")) fail_msg("'%s'", message);
+      if (!strstr(message, "bodies '17' and '42' overlap at (")) fail_msg("'%s'", message);
       Ok(DetectorSetPassDeep(d, PETSC_TRUE));
       Ok(DetectorUpdate(d, 1e-3, &n, &c));
     } else if (t == 3) {

@@ -48,7 +48,7 @@ static PetscReal Disp(PetscInt g, PetscInt i, PetscInt k, PetscReal t)
   return t + g + i / 64. + k * 1000;
 }
 
-static PetscErrorCode Fields(void *ctx, PetscInt local, PetscReal time, PetscReal *disp, PetscReal *vel, PetscReal *mises)
+static PetscErrorCode Fields(void *ctx, PetscInt local, PetscReal time, PetscReal *disp, PetscReal *vel, PetscReal *contact, PetscReal *mises)
 {
   const Run     *run = (const Run *)ctx;
   const PetscInt g   = run->map[local];
@@ -57,10 +57,11 @@ static PetscErrorCode Fields(void *ctx, PetscInt local, PetscReal time, PetscRea
   PetscFunctionBeginUser;
   PetscCheck(g != run->bad, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body '%s' has no fields", names[g]);
   for (PetscInt i = 0; i < 3 * m->nnode; i++) {
-    assert_true(disp[i] == 0 && vel[i] == 0);
+    assert_true(disp[i] == 0 && vel[i] == 0 && contact[i] == 0);
     if (g == 4) continue; /* stays zero */
     disp[i] = run->sign * Disp(g, i / 3, i % 3, time);
     vel[i]  = -3 * disp[i];
+    contact[i] = 5 * disp[i];
   }
   for (PetscInt e = 0; e < m->nelem; e++) mises[e] = run->sign * (1e9 * g + e + time / 4);
   PetscFunctionReturn(0);
@@ -74,7 +75,7 @@ typedef struct {
 
 static void CheckMesh(int exo)
 {
-  const char *const    vars[6] = {"displacement_x", "displacement_y", "displacement_z", "velocity_x", "velocity_y", "velocity_z"}, *const evars[3] = {"mises", "rank", "formulation"};
+  const char *const    vars[9] = {"displacement_x", "displacement_y", "displacement_z", "velocity_x", "velocity_y", "velocity_z", "contact_x", "contact_y", "contact_z"}, *const evars[3] = {"mises", "rank", "formulation"};
   const PetscInt       total = 3 * box->nnode + 2 * pipe_->nnode;
   struct ex_init_params info;
   char                 name[257];
@@ -87,8 +88,8 @@ static void CheckMesh(int exo)
   assert_int_equal(info.num_elem, 3 * box->nelem + 2 * pipe_->nelem);
   assert_int_equal(info.num_elem_blk, NBODY);
   assert_int_equal(ex_get_variable_param(exo, EX_NODAL, &n), 0);
-  assert_int_equal(n, 6);
-  for (int v = 0; v < 6; v++) {
+  assert_int_equal(n, 9);
+  for (int v = 0; v < 9; v++) {
     assert_int_equal(ex_get_variable_name(exo, EX_NODAL, v + 1, name), 0);
     assert_string_equal(name, vars[v]);
   }
@@ -148,12 +149,12 @@ static void Check(const char file[], int ntime, const Time times[])
 
     assert_int_equal(ex_get_time(exo, k + 1, &t), 0);
     assert_true(t == times[k].t);
-    for (int j = 0; j < 6; j++) {
+    for (int j = 0; j < 9; j++) {
       PetscInt at = 0;
 
       assert_int_equal(ex_get_var(exo, k + 1, EX_NODAL, j + 1, 1, total, v), 0);
       for (PetscInt g = 0; g < NBODY; g++)
-        for (PetscInt i = 0; i < Shape(g)->nnode; i++, at++) assert_true(v[at] == (g == 4 ? 0 : (j < 3 ? 1 : -3) * (times[k].sign * Disp(g, i, j % 3, t))));
+        for (PetscInt i = 0; i < Shape(g)->nnode; i++, at++) assert_true(v[at] == (g == 4 ? 0 : (j < 3 ? 1 : j < 6 ? -3 : 5) * (times[k].sign * Disp(g, i, j % 3, t))));
     }
     for (PetscInt g = 0; g < NBODY; g++)
       for (int j = 0; j < 3; j++) {
@@ -264,7 +265,7 @@ static void test_append(void **state)
 /* The same bodies in a netCDF-4 file, as models of more than 4 GB have: continued by libexodusII */
 static void Netcdf4(const char file[])
 {
-  const char *const vars[6] = {"displacement_x", "displacement_y", "displacement_z", "velocity_x", "velocity_y", "velocity_z"}, *const evars[3] = {"mises", "rank", "formulation"};
+  const char *const vars[9] = {"displacement_x", "displacement_y", "displacement_z", "velocity_x", "velocity_y", "velocity_z", "contact_x", "contact_y", "contact_z"}, *const evars[3] = {"mises", "rank", "formulation"};
   const PetscInt    total = 3 * box->nnode + 2 * pipe_->nnode;
   int               size8 = 8, stored = 8, exo, first = 0;
   double           *x = malloc(3 * (size_t)total * sizeof(double));
@@ -292,8 +293,8 @@ static void Netcdf4(const char file[])
     first += (int)m->nnode;
   }
   assert_int_equal(ex_put_coord(exo, x, x + total, x + 2 * total), 0);
-  assert_int_equal(ex_put_variable_param(exo, EX_NODAL, 6), 0);
-  assert_int_equal(ex_put_variable_names(exo, EX_NODAL, 6, (char **)vars), 0);
+  assert_int_equal(ex_put_variable_param(exo, EX_NODAL, 9), 0);
+  assert_int_equal(ex_put_variable_names(exo, EX_NODAL, 9, (char **)vars), 0);
   assert_int_equal(ex_put_variable_param(exo, EX_ELEM_BLOCK, 3), 0);
   assert_int_equal(ex_put_variable_names(exo, EX_ELEM_BLOCK, 3, (char **)evars), 0);
   assert_int_equal(ex_close(exo), 0);
@@ -332,7 +333,7 @@ static PetscReal Many(PetscInt g, PetscInt i, PetscInt k, PetscReal t)
   return t + 1e7 * g + 10 * i + k;
 }
 
-static PetscErrorCode ManyFields(void *ctx, PetscInt local, PetscReal time, PetscReal *disp, PetscReal *vel, PetscReal *mises)
+static PetscErrorCode ManyFields(void *ctx, PetscInt local, PetscReal time, PetscReal *disp, PetscReal *vel, PetscReal *contact, PetscReal *mises)
 {
   const ResultsBody *body = &((const ResultsBody *)ctx)[local];
 
@@ -340,6 +341,7 @@ static PetscErrorCode ManyFields(void *ctx, PetscInt local, PetscReal time, Pets
   for (PetscInt i = 0; i < 3 * body->mesh->nnode; i++) {
     disp[i] = Many(body->id, i / 3, i % 3, time);
     vel[i]  = Many(body->id, i / 3, i % 3 + 3, time);
+    contact[i] = Many(body->id, i / 3, i % 3 + 6, time);
   }
   for (PetscInt e = 0; e < body->mesh->nelem; e++) mises[e] = Many(body->id, e, 6, time);
   PetscFunctionReturn(0);
@@ -384,7 +386,7 @@ static void test_large(void **state)
       for (PetscInt i = 0; i < m->nnode; i++, at++) assert_true(v[at] == m->coord[3 * i] + g && v[total + at] == m->coord[3 * i + 1] && v[2 * total + at] == m->coord[3 * i + 2]);
     }
     for (int k = 0; k < 2; k++) {
-      for (int j = 0; j < 6; j++) {
+      for (int j = 0; j < 9; j++) {
         assert_int_equal(ex_get_var(exo, k + 1, EX_NODAL, j + 1, 1, total, v), 0);
         for (PetscInt g = 0, at = 0; g < MANY; g++)
           for (PetscInt i = 0; i < mesh[g == 4 ? 2 : g % 2]->nnode; i++, at++) assert_true(v[at] == Many(g, i, j, k));
