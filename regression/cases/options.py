@@ -158,7 +158,7 @@ with open(f"{root}/README.md") as f: example = f.read().split("## An options fil
 lines = example.strip("\n").splitlines()
 example = "\n".join(x[4:] for x in lines[:next(i for i, x in enumerate(lines) if x and not x.startswith("    "))])
 example = write("example.yml", example.replace("{type: exodus, file: brick.exo}", "{type: box, size: [1, 1, 1]}"))
-r = run(exe, [F, example, "-ts_max_steps", "2"])
+r = run(exe, [F, example, "-ts_max_steps", "2", "-brick_translate", "5,0,0"])
 c.equal("the example of the README: bodies, files", (r.summary["bodies"], sorted(os.listdir(r.directory))), (3, ["pipe.csv", "pipe.exo"]))
 
 # --- _interval is in time, _every in steps
