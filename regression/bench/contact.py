@@ -2,7 +2,7 @@
 usage: contact.py PROGRAM ROOT [pipe] [detect] [pile] [pile10] [solvers]; all of them if none is named. pile: 1 024 cubes, pile10: 10 000 too (minutes),
 solvers: auto against nlgs and proxnewton on 20 steps of the pile."""
 import glob, json, os, subprocess, sys, tempfile
-from common import environment, read_csv
+from common import environment, np, read_csv
 
 exe, root = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 build = os.path.dirname(exe)
@@ -33,15 +33,23 @@ if "detect" in wanted:
     subprocess.run([f"{build}/bench_detect"], env=environment(), check=True)
 
 
-def pile(n, dt, extra=(), steps=None):
-    """n x n x 16 cubes in a box that fits them; the run ends at 1.6 s. History, summary and CPU seconds until the kinetic energy is below 1 % of its peak"""
+def pile(n, dt, end, extra=()):
+    """n x n x 16 cubes of random orientation and velocity in a box that fits them: history, summary, CPU seconds and folder of a run"""
     directory = tempfile.mkdtemp(prefix="ashlar_")
+    rng = np.random.default_rng(1)
+    with open(f"{directory}/place.csv", "w") as f:
+        f.write("x,y,z,rx,ry,rz,vx,vy,vz,wx,wy,wz\n")
+        for k in range(16 * n * n):
+            row = [0.18 * (k % n), 0.18 * (k // n % n), 0.18 * (k // n // n), *rng.uniform(-180, 180, 3), *rng.uniform(-2, 2, 3), *rng.uniform(-10, 10, 3)]
+            f.write(",".join(f"{x:.6g}" for x in row) + "\n")
+    with open(f"{directory}/cubes.yml", "w") as f: f.write("cubes: {part: cube, copies: {file: place.csv}, formulation: rigid, translate: [%g, %g, 0.1]}\n" % (-0.09 * (n - 1), -0.09 * (n - 1)))
     half = 0.09 * n + 0.03
     box = {"floor": ([2 * half + 0.4, 2 * half + 0.4, 0.2], [0, 0, -0.1])}
     for name, x, y in (("west", -1, 0), ("east", 1, 0), ("south", 0, -1), ("north", 0, 1)):
         box[name] = ([0.2, 2 * half + 0.4, 5] if x else [2 * half, 0.2, 5], [x * (half + 0.1), y * (half + 0.1), 2.5])
-    options = ["-options_file", f"{root}/options/pile.yml", "-cube_copies_grid", f"{n},{n},16", "-cube_translate", f"{-0.09 * (n - 1)},{-0.09 * (n - 1)},0.1", "-output_exodus", "", "-output_history", "h.csv",
-               "-output_interval", 0.01, "-summary", "s.json", "-progress", "false", "-ts_dt", dt, "-ts_max_time", 1.6, *extra]
+    options = ["-options_file", f"{directory}/pile.yml,{directory}/cubes.yml", "-bodies", ",".join(["cubes", *box]), "-output_exodus", "", "-output_history", "h.csv", "-output_interval", 0.01, "-summary", "s.json", "-progress", "false",
+               "-ts_dt", dt, "-ts_max_time", end, *extra]
+    with open(f"{root}/options/pile.yml") as f, open(f"{directory}/pile.yml", "w") as g: g.writelines(line for line in f if "copies:" not in line and "angular_velocity:" not in line and "  translate:" not in line)
     for name, (size, at) in box.items(): options += [f"-{name}_mesh_size", ",".join(map(str, size)), f"-{name}_translate", ",".join(map(str, at))]
     p = subprocess.Popen([exe, *map(str, options)], cwd=directory, env=environment(), stdout=subprocess.DEVNULL)
     _, status, use = os.wait4(p.pid, 0)
@@ -50,10 +58,11 @@ def pile(n, dt, extra=(), steps=None):
     return read_csv(f"{directory}/h.csv"), summary, use.ru_utime + use.ru_stime, directory
 
 
+DT, END = 2.5e-4, 1.2
 cost = {}
 for name, n in (("pile", 8), ("pile10", 25)):
     if name not in wanted: continue
-    h, s, seconds, _ = pile(n, 2.5e-4)
+    h, s, seconds, _ = pile(n, DT, END)
     low = [t for t, k in zip(h["time"], h["kinetic"]) if t > 0.5 and k < 0.01 * max(h["kinetic"])]
     cost[name] = seconds / s["steps"]
     phases = {k.split("_")[1]: v for k, v in s.items() if k.startswith("seconds_")}
@@ -66,7 +75,7 @@ for name, n in (("pile", 8), ("pile10", 25)):
     judge(f"{16 * n * n} cubes: detection, microseconds per body and step", "< 12", 1e6 * phases["Detect"] / s["steps"] / (16 * n * n), None)
 if len(cost) == 2: judge("cost of a step, 10 000 by 1 024 cubes", "<= 13", cost["pile10"] / cost["pile"], cost["pile10"] <= 13 * cost["pile"])
 if "solvers" in wanted:
-    _, _, _, directory = pile(8, 5e-4, ["-ts_max_time", 0.8, "-output_fclib", "steps", "-output_fclib_every", 80])
+    _, _, _, directory = pile(8, 5e-4, 0.8, ["-output_fclib", "steps", "-output_fclib_every", 80])
     files = sorted(glob.glob(f"{directory}/steps/*.hdf5"))[-20:]
     total = {}
     for solver in ("auto", "nlgs", "proxnewton"):
