@@ -524,12 +524,17 @@ static PetscErrorCode PairContacts_Private(Detector d, DetectPair *pair, PetscRe
     sum->tunnel = w.hv / tau;
     for (PetscInt k = 0; k < 2; k++) sum->tunnel_body[k] = pair->id[k];
   }
-  if (d->first && !d->pass && !sum->hidden && DetectHidden_Private(d, &w, hidden)) {
-    sum->hidden = 1;
-    for (PetscInt k = 0; k < 2; k++) sum->hidden_body[k] = pair->id[k];
-    for (PetscInt c = 0; c < 3; c++) sum->hidden_at[c] = w.side[0].body->origin[c] + hidden[c];
-  }
   PetscCall(DetectorTest_Private(d, &w, pair->n, d->cand + pair->first));
+  if (d->first && !d->pass && !sum->hidden) {
+    PetscBool touching = PETSC_FALSE;
+
+    for (PetscInt k = 0; k < d->nhit; k++) touching = (PetscBool)(touching || d->hit[k].gap < 0);
+    if (DetectHidden_Private(d, &w, touching, hidden)) {
+      sum->hidden = 1;
+      for (PetscInt k = 0; k < 2; k++) sum->hidden_body[k] = pair->id[k];
+      for (PetscInt c = 0; c < 3; c++) sum->hidden_at[c] = w.side[0].body->origin[c] + hidden[c];
+    }
+  }
   if (!d->nhit) PetscFunctionReturn(0);
   if (d->nforce) Force_Private(d, pair);
   PetscCall(DetectorFilter_Private(d, &w));

@@ -194,8 +194,9 @@ PETSC_INTERN PetscBool      DetectStays_Private(const DetectWork *w, const Detec
 /* detect_filters.c */
 PETSC_INTERN PetscErrorCode DetectorFilter_Private(Detector d, const DetectWork *w);
 PETSC_INTERN void           DetectSort_Private(PetscInt n, PetscInt list[], int (*before)(const DetectHit *, const DetectHit *), const DetectHit hit[]);
-/* detect_overlap.c: is a point of one body deeper in the other than any contact of it could be? `at` in the frame of A's origin */
-PETSC_INTERN PetscBool DetectHidden_Private(Detector d, const DetectWork *w, PetscReal at[3]);
+/* detect_overlap.c: is a point of one body deeper in the other than any contact of it could be, or in it at all where nothing touches (the far side of a
+   body sees what is deep in it, but does not hold it)? `at` in the frame of A's origin */
+PETSC_INTERN PetscBool DetectHidden_Private(Detector d, const DetectWork *w, PetscBool touching, PetscReal at[3]);
 /* detect_rows.c */
 PETSC_INTERN PetscErrorCode DetectorGroup_Private(Detector d, const DetectWork *w);
 PETSC_INTERN PetscErrorCode DetectorRow_Private(const DetectWork *w, const DetectHit *hit, Contact *c);

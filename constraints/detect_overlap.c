@@ -140,7 +140,7 @@ static PetscBool Seen_Private(const DetectSide *s, const PetscReal *box, const P
   return PETSC_FALSE;
 }
 
-PetscBool DetectHidden_Private(Detector d, const DetectWork *w, PetscReal at[3])
+PetscBool DetectHidden_Private(Detector d, const DetectWork *w, PetscBool touching, PetscReal at[3])
 {
   for (PetscInt a = 0; a < 2; a++) {
     const DetectSide *s = &w->side[a], *o = &w->side[1 - a];
@@ -158,7 +158,7 @@ PetscBool DetectHidden_Private(Detector d, const DetectWork *w, PetscReal at[3])
         p[c] += s->shift[c] - o->shift[c];
         in = (PetscBool)(p[c] > box[c] && p[c] < box[3 + c]);
       }
-      if (!in || Seen_Private(o, box, p, tau) || !Inside_Private(o, box, p)) continue;
+      if (!in || Seen_Private(o, box, p, touching ? tau : 0) || !Inside_Private(o, box, p)) continue;
       for (PetscInt c = 0; c < 3; c++) at[c] = p[c] + o->shift[c];
       return PETSC_TRUE;
     }

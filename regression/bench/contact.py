@@ -1,5 +1,5 @@
 """Contact: the pipe impact against raw CHOLMOD solves, detection, and cubes that fall into a box. CPU time on one core.
-usage: contact.py PROGRAM ROOT [pipe] [detect] [pile] [pile10] [solvers]; all of them if none is named. pile: 1 024 cubes, pile10: 10 000 too (minutes),
+usage: contact.py PROGRAM ROOT [pipe] [detect] [pile] [pile10] [solvers]; all of them if none is named. pile: 1 024 cubes, pile10: 10 000 too (an hour),
 solvers: auto against nlgs and proxnewton on 20 steps of the pile."""
 import glob, json, os, subprocess, sys, tempfile
 from common import environment, np, read_csv
@@ -58,7 +58,7 @@ def pile(n, dt, end, extra=()):
     return read_csv(f"{directory}/h.csv"), summary, use.ru_utime + use.ru_stime, directory
 
 
-DT, END = 2.5e-4, 1.2
+DT, END = 2.5e-4, 1.0
 cost = {}
 for name, n in (("pile", 8), ("pile10", 25)):
     if name not in wanted: continue

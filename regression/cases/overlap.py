@@ -37,6 +37,8 @@ c.equal("step_failure cut does not tell twice", go(*overlap, "-step_failure", "c
 for ranks in (1, 2):
     r = run(exe, ["-options_file", f"{d}/m.yml", "-floor_mesh_size", "20,20,3", "-floor_translate", "0,0,-1.5", "-cube_translate", "3,2,-0.3"], ranks=ranks, check=False, timeout=60)
     c.true(f"too deep for any contact, {ranks} ranks: refused, and who", r.code == 1 and r.err.count("ashlar:") == 1 and "'cube_0' and 'floor'" in r.err and "move them apart" in r.err, r.err.strip())
+r = go("-cube_translate", "3,2,-0.2", check=False)
+c.true("deep enough for the far side to be nearer: refused", r.code == 1 and r.err.count("ashlar:") == 1 and "'cube_0' and 'floor'" in r.err, r.err.strip())
 r = go("-contact_overlap", "push", check=False)
 c.true("a wrong choice", r.code == 1 and "neither keep nor error" in r.err, r.err.strip())
 c.finish()
