@@ -3,6 +3,7 @@
 
 #define CROSS   2e-3 /* least sine between edges */
 #define WEAK    1e-5 /* that of edges which count only if nothing else touches */
+#define ROUND   0.6  /* edges with less of an angle than this are those of round surfaces: 12 and more around a cylinder */
 #define OUTSIDE 10   /* eps that a point at some depth may be outside a facet at its edge */
 
 static PetscReal Slack_Private(const SurfaceEdge *e, PetscReal ell, PetscReal d, PetscReal depth)
@@ -150,6 +151,12 @@ static PetscBool InCone_Private(const DetectSide *s, const SurfaceEdge *e, const
   return PETSC_TRUE;
 }
 
+/* That bound: how far outside a point may be, by its depth. Across an edge of a round surface the next facet takes over, so a fast body may be seen from there. */
+static PetscReal Most_Private(const SurfaceEdge *e, PetscReal gap, PetscReal eps, PetscReal m)
+{
+  return gap < 0 ? (OUTSIDE * eps + (e->angle < ROUND ? m : 0)) / -gap : PETSC_INFINITY;
+}
+
 /* Places s of the points on two lines a + s u, b + t v whose difference is along n; r = b - a, c = u x v */
 static void Crossing_Private(const PetscReal r[3], const PetscReal u[3], const PetscReal v[3], const PetscReal c[3], const PetscReal n[3], PetscReal s[2])
 {
@@ -183,7 +190,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   const SurfaceEdge *a = &sa->edge[ea], *b = &sb->edge[eb];
   const PetscReal    ell = PetscMin(A->part->edge_ell[ea], B->part->edge_ell[eb]), eps = DETECT_EPS * ell, m = 2 * w->hv + DETECT_MARGIN * ell;
   const PetscReal    depth = DetectDepth_Private(A->part->edge_tau[ea], B->part->edge_tau[eb], 4 * w->hv + w->deep + eps, ell);
-  PetscReal          x[2][3], y[2][3], u[3], v[3], r[3], c[3], n[3], s[2], lu, lv, cc, dist, sine, ca, cb, more = 0, gap, most;
+  PetscReal          x[2][3], y[2][3], u[3], v[3], r[3], c[3], n[3], s[2], lu, lv, cc, dist, sine, ca, cb, more = 0, gap;
   const PetscReal   *na[2], *nb[2];
   PetscBool          weak;
 
@@ -250,8 +257,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   DetectSubtract_Private(hit->x[1], hit->x[0], r);
   gap = Vec3Dot(n, r);
   if (gap > m || gap < -depth) return PETSC_FALSE;
-  most = gap < 0 ? OUTSIDE * eps / -gap : PETSC_INFINITY;
-  if (!InCone_Private(A, a, u, lu, 1, n, na, more, m, most) || !InCone_Private(B, b, v, lv, -1, n, nb, more, m, most)) return PETSC_FALSE;
+  if (!InCone_Private(A, a, u, lu, 1, n, na, more, m, Most_Private(a, gap, eps, m)) || !InCone_Private(B, b, v, lv, -1, n, nb, more, m, Most_Private(b, gap, eps, m))) return PETSC_FALSE;
   hit->key.kind   = CONTACT_EDGE_EDGE;
   hit->key.i      = Curve_Private(sa, ea);
   hit->key.j      = Curve_Private(sb, eb);
@@ -329,7 +335,7 @@ PetscBool DetectStays_Private(const DetectWork *w, const DetectHit *hit, const P
       DetectNode_Private(&w->side[a], e->node[1], x[a][1]);
       DetectSubtract_Private(x[a][1], x[a][0], v);
       (void)DetectNormalize_Private(v);
-      if (!InCone_Private(&w->side[a], e, v, 0, a ? -1 : 1, hit->n, f, 0, 0, DETECT_FLAT)) return PETSC_FALSE;
+      if (e->angle >= ROUND && !InCone_Private(&w->side[a], e, v, 0, a ? -1 : 1, hit->n, f, 0, 0, DETECT_FLAT)) return PETSC_FALSE;
     }
     return PETSC_TRUE;
   } else {
