@@ -474,6 +474,34 @@ static void test_depth(void **state)
   }
 }
 
+/* The pipe falls 0.56 mm into the block in one step: the ridge below and its two neighbours (0.23 mm higher) have gone in, each with three nodes on
+   the face and two crossings of its edges, although the neighbours' normals are out of the cones of their own edges */
+static void test_pipe_falls(void **state)
+{
+  const PetscInt  cells[3] = {36, 36, 4};
+  const PetscReal one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, h = 1e-3, speed = 0.7, gap[2] = {1.4e-4, -5.6e-4};
+  Scene           s;
+  Mesh            pipe;
+  const Contact  *c;
+  PetscInt        n, closed[2] = {0, 0};
+
+  (void)state;
+  SceneStart(&s);
+  SceneBox(&s, DETECT_OBSTACLE, 0.01, 0.1, 0.01, 1, none, V(0.0005, 0, -0.005));
+  Ok(MeshCreatePipe(0.01, 0.005, 0.1, cells, &pipe));
+  SceneMesh(&s, pipe, DETECT_DEFORMABLE, none, none);
+  for (PetscInt t = 0; t < 2; t++) {
+    Ok(DetectorSetPlacement(s.d, 1, one, none, V(0, 0, 0.015 + gap[t]), V(0, 0, -speed), none));
+    Ok(DetectorUpdate(s.d, h, &n, &c));
+  }
+  for (PetscInt i = 0; i < n; i++)
+    if (c[i].gap <= 0) closed[c[i].key.kind == CONTACT_EDGE_EDGE]++;
+  print_message("  falling pipe: %d nodes, %d edges\n", (int)closed[0], (int)closed[1]);
+  assert_int_equal(closed[0], 9);
+  assert_int_equal(closed[1], 6);
+  SceneEnd(&s);
+}
+
 /* Lengths times 1024 and 2^-10: the same keys, gaps, areas and points scaled to the last bit */
 static void test_units(void **state)
 {
@@ -576,7 +604,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_faces), cmocka_unit_test(test_keys), cmocka_unit_test(test_deformable), cmocka_unit_test(test_edges), cmocka_unit_test(test_rocking), cmocka_unit_test(test_plate),
-    cmocka_unit_test(test_corner), cmocka_unit_test(test_pipe), cmocka_unit_test(test_units), cmocka_unit_test(test_force), cmocka_unit_test(test_find), cmocka_unit_test(test_warped), cmocka_unit_test(test_centroid), cmocka_unit_test(test_class), cmocka_unit_test(test_depth),
+    cmocka_unit_test(test_corner), cmocka_unit_test(test_pipe), cmocka_unit_test(test_pipe_falls), cmocka_unit_test(test_units), cmocka_unit_test(test_force), cmocka_unit_test(test_find), cmocka_unit_test(test_warped), cmocka_unit_test(test_centroid), cmocka_unit_test(test_class), cmocka_unit_test(test_depth),
   };
 
   return UNIT_MAIN("detect", tests);
