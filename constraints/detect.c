@@ -200,7 +200,7 @@ static PetscErrorCode Part_Private(Detector d, Surface surface, PetscInt *part)
   PetscFunctionBeginUser;
   while (p >= 0 && d->part[p].surface != surface) p--; /* bodies of a part mostly come together; parts are few */
   if (p < 0) {
-    DetectGrow_Private(d->npart + 1, d->mpart, d->part);
+    GrowArray(d->npart + 1, d->mpart, d->part);
     p = d->npart++;
     PetscCall(DetectPartSetUp_Private(&d->part[p], surface));
   }
@@ -262,7 +262,7 @@ PetscErrorCode DetectorAddBody(Detector d, PetscInt id, Surface surface, DetectK
     PetscCall(PetscRealloc((size_t)d->mtree * 6 * sizeof(PetscReal), &d->treebox));
   }
   d->ntree = n;
-  DetectGrow_Private(d->nfacet + surface->nfacet, d->mfacet, d->now);
+  GrowArray(d->nfacet + surface->nfacet, d->mfacet, d->now);
   for (PetscInt f = 0; f < surface->nfacet; f++) d->now[d->nfacet++].update = 0;
   d->fresh = b->placed = PETSC_TRUE;
   PetscCall(PetscMemzero(&d->place[*body], sizeof(*d->place)));
@@ -538,7 +538,7 @@ static PetscErrorCode PairContacts_Private(Detector d, DetectPair *pair, PetscRe
   if (!d->nhit) PetscFunctionReturn(0);
   if (d->nforce) Force_Private(d, pair);
   PetscCall(DetectorFilter_Private(d, &w));
-  DetectGrow_Private(d->ncontact + d->nhit, d->mcontact, d->contact);
+  GrowArray(d->ncontact + d->nhit, d->mcontact, d->contact);
   for (PetscInt k = 0; k < d->nhit; k++) {
     const DetectHit *hit = &d->hit[d->order[k]];
     Contact         *c   = &d->contact[d->ncontact++];
@@ -680,7 +680,7 @@ PetscErrorCode DetectorSetDepths(Detector d, PetscInt n, const PetscInt a[], con
   PetscCall(DetectorForget(d));
   if (n < 0) PetscFunctionReturn(0);
   d->first = PETSC_FALSE;
-  DetectGrow_Private(n, d->mpair, d->pair);
+  GrowArray(n, d->mpair, d->pair);
   for (PetscInt i = 0; i < n; i++) {
     PetscCall(PetscMemzero(&d->pair[i], sizeof(*d->pair)));
     d->pair[i].id[0] = PetscMin(a[i], b[i]);
@@ -695,7 +695,7 @@ PetscErrorCode DetectorSetDepths(Detector d, PetscInt n, const PetscInt a[], con
 PetscErrorCode DetectorSetForce(Detector d, PetscInt n, const ContactKey key[])
 {
   PetscFunctionBeginUser;
-  DetectGrow_Private(n, d->mforce, d->force);
+  GrowArray(n, d->mforce, d->force);
   PetscCall(PetscArraycpy(d->force, key, n));
   d->nforce = n;
   for (PetscInt i = 1; i < n; i++) PetscCheck(ContactKeyCompare(&key[i - 1], &key[i]) < 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "key %" PetscInt_FMT " is not after the one before", i);

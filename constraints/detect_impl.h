@@ -1,6 +1,7 @@
 /* What the files of Detector share. */
 #pragma once
 #include "constraints/detect.h"
+#include "constraints/grow.h"
 #include "physics/rotation.h"
 
 #define DETECT_EPS    1e-4  /* slack at convex edges, in units of the shortest edge of a facet */
@@ -162,14 +163,6 @@ struct _p_Detector {
   DetectReport  report;
 };
 
-/* Grows an array to hold n, by half more than asked, so that a run soon allocates no more. */
-#define DetectGrow_Private(n, max, array) \
-  do { \
-    if ((n) > (max)) { \
-      (max) = (n) + (n) / 2 + 16; \
-      PetscCall(PetscRealloc((size_t)(max) * sizeof(*(array)), &(array))); \
-    } \
-  } while (0)
 
 /* detect.c */
 PETSC_INTERN PetscErrorCode DetectPartSetUp_Private(DetectPart *part, Surface surface);

@@ -138,7 +138,7 @@ static PetscErrorCode Query_Private(Detector d, PetscInt a)
       const PetscInt b = d->border[k];
 
       if (d->place_of[b] <= d->place_of[a] || DetectApart_Private(d->body[a].fat, d->body[b].fat) || !Mine_Private(d, &d->body[a], &d->body[b])) continue;
-      DetectGrow_Private(d->nfound + 1, d->mfound, d->found);
+      GrowArray(d->nfound + 1, d->mfound, d->found);
       d->found[d->nfound++] = d->place_of[b];
     }
   }
@@ -229,7 +229,7 @@ static void FacetBox_Private(const Half *s, const SurfaceFacet *f, PetscReal box
 static PetscErrorCode Add_Private(Detector d, PetscInt kind, PetscInt i, PetscInt j)
 {
   PetscFunctionBeginUser;
-  DetectGrow_Private(d->ncand + 1, d->mcand, d->cand);
+  GrowArray(d->ncand + 1, d->mcand, d->cand);
   d->cand[d->ncand].kind = kind;
   d->cand[d->ncand].i    = i;
   d->cand[d->ncand].j    = j;
@@ -432,7 +432,7 @@ static PetscErrorCode Pairs_Private(Detector d)
       DetectPair           *pair;
       PetscBool             known;
 
-      DetectGrow_Private(d->npair + 1, d->mpair, d->pair);
+      GrowArray(d->npair + 1, d->mpair, d->pair);
       pair          = &d->pair[d->npair++];
       pair->body[0] = d->byid[i];
       pair->body[1] = d->byid[d->found[k]];
@@ -478,7 +478,7 @@ PetscErrorCode DetectorRebuild_Private(Detector d, PetscReal h)
 
     if (from < 0) PetscCall(PairList_Private(d, pair));
     else {
-      DetectGrow_Private(d->ncand + pair->n, d->mcand, d->cand);
+      GrowArray(d->ncand + pair->n, d->mcand, d->cand);
       PetscCall(PetscArraycpy(d->cand + d->ncand, d->oldcand + from, pair->n));
       pair->first = d->ncand;
       d->ncand += pair->n;

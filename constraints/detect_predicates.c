@@ -288,7 +288,7 @@ PetscErrorCode DetectorTest_Private(Detector d, const DetectWork *w, PetscInt n,
     DetectHit *hit;
     PetscBool  yes;
 
-    DetectGrow_Private(d->nhit + 1, d->mhit, d->hit);
+    GrowArray(d->nhit + 1, d->mhit, d->hit);
     hit = &d->hit[d->nhit];
     if (c[k].kind == CONTACT_NODE_FACET) yes = NodeFacet_Private(w, 0, c[k].i, c[k].j, hit);
     else if (c[k].kind == CONTACT_FACET_NODE) yes = NodeFacet_Private(w, 1, c[k].j, c[k].i, hit);

@@ -188,7 +188,7 @@ static PetscErrorCode Near_Private(Detector d, const PetscReal box[], Mail *out)
   memset(out, 0, sizeof(*out));
   PetscCall(PetscMalloc1(d->nown, &mark));
   for (PetscInt i = 0; i < d->nown; i++) mark[i] = -1;
-  DetectGrow_Private(1, mptr, out->ptr);
+  GrowArray(1, mptr, out->ptr);
   out->ptr[0] = 0;
   for (PetscMPIInt r = 0; r < d->size && d->nown; r++) {
     const PetscReal *theirs = box + (1 + 6 * NBOX) * (size_t)r;
@@ -197,7 +197,7 @@ static PetscErrorCode Near_Private(Detector d, const PetscReal box[], Mail *out)
     for (PetscInt k = 0; k < (PetscInt)theirs[0] && r != d->rank; k++) {
       const PetscReal *b = theirs + 1 + 6 * k;
 
-      DetectGrow_Private(1, mstack, stack);
+      GrowArray(1, mstack, stack);
       stack[0] = 0;
       for (nstack = 1; nstack;) {
         const PetscInt         i = stack[--nstack];
@@ -205,7 +205,7 @@ static PetscErrorCode Near_Private(Detector d, const PetscReal box[], Mail *out)
 
         if (DetectApart_Private(b, d->btreebox + 6 * i)) continue;
         if (t->right) {
-          DetectGrow_Private(nstack + 2, mstack, stack);
+          GrowArray(nstack + 2, mstack, stack);
           stack[nstack++] = t->right;
           stack[nstack++] = i + 1;
           continue;
@@ -215,14 +215,14 @@ static PetscErrorCode Near_Private(Detector d, const PetscReal box[], Mail *out)
 
           if (mark[j] == r || DetectApart_Private(b, d->body[j].fat)) continue;
           mark[j] = r;
-          DetectGrow_Private(n + 1, max, record);
+          GrowArray(n + 1, max, record);
           Record_Private(d, j, &record[n++]);
         }
       }
     }
     if (n == before) continue;
-    DetectGrow_Private(out->n + 1, mout, out->rank);
-    DetectGrow_Private(out->n + 2, mptr, out->ptr);
+    GrowArray(out->n + 1, mout, out->rank);
+    GrowArray(out->n + 2, mptr, out->ptr);
     out->rank[out->n++] = r;
     out->ptr[out->n]    = n;
   }
@@ -380,7 +380,7 @@ static PetscErrorCode Parts_Private(Detector d, PetscInt nwish, const Wish wish[
 
     if (wish[i].part < 0) continue;
     r = &d->record[wish[i].body - d->nown];
-    DetectGrow_Private(d->npart + 1, d->mpart, d->part);
+    GrowArray(d->npart + 1, d->mpart, d->part);
     p = &d->part[d->npart++];
     memset(p, 0, sizeof(*p));
     PetscCall(MeshCreate(&mesh));
@@ -480,9 +480,9 @@ static PetscErrorCode Subscribe_Private(Detector d, PetscInt nwish, const Wish w
     nnode += s->nnode;
     ntree += s->ntree;
   }
-  DetectGrow_Private(3 * nnode, d->mgnode, d->gx);
-  DetectGrow_Private(6 * ntree, d->mgtree, d->gtreebox);
-  DetectGrow_Private(nfacet, d->mgfacet, d->gnow);
+  GrowArray(3 * nnode, d->mgnode, d->gx);
+  GrowArray(6 * ntree, d->mgtree, d->gtreebox);
+  GrowArray(nfacet, d->mgfacet, d->gnow);
   for (PetscInt f = 0; f < nfacet; f++) d->gnow[f].update = 0;
   d->nrecv = out->n;
   d->nsend = asked->n;

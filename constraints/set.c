@@ -228,7 +228,7 @@ static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *
   PetscInt at = 0;
 
   PetscFunctionBeginUser;
-  SetGrow_Private(n, set->capacity, set->row);
+  GrowArray(n, set->capacity, set->row);
   set->n = 0;
   for (PetscInt i = 0; i < n; i++) {
     const Contact          *c   = &contact[i];
@@ -309,8 +309,8 @@ PetscErrorCode ConstraintSetDetect(ConstraintSet set, const Stage *stage, PetscB
   PetscCall(ConstraintSetTouches_Private(set));
   PetscCall(ConstraintSetHeldStart_Private(set, stage));
   if (!total[1]) PetscFunctionReturn(0);
-  SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
-  SetGrow_Private(6 * set->n, set->mside, set->side);
+  GrowArray(6 * set->ntouch, set->mdata, set->data);
+  GrowArray(6 * set->n, set->mside, set->side);
   v0 = set->data;
   PetscCall(ConstraintSetVelocities_Private(set, stage, PETSC_FALSE, v0));
   for (PetscInt t = 0; t < set->ntouch; t++) PetscCall(PetscArraycpy(set->touch[t].v0, v0 + 3 * t, 3));

@@ -25,8 +25,8 @@ PetscErrorCode ConstraintSetTouches_Private(ConstraintSet set)
 
   PetscFunctionBeginUser;
   PetscCall(SideExchangeSetUp(e, set->n, set->row));
-  SetGrow_Private(2 * SEND_COUNT * set->n, set->mside, set->side);
-  SetGrow_Private(SEND_COUNT * e->ntouch, set->mdata, set->data);
+  GrowArray(2 * SEND_COUNT * set->n, set->mside, set->side);
+  GrowArray(SEND_COUNT * e->ntouch, set->mdata, set->data);
   for (PetscInt s = 0; s < 2 * set->n; s++) {
     const Constraint *row = &set->row[s / 2];
     PetscReal        *d   = set->side + SEND_COUNT * s;
@@ -118,8 +118,8 @@ PetscErrorCode ConstraintSetVelocities_Private(ConstraintSet set, const Stage *s
 PetscErrorCode ConstraintSetImpulse_Private(ConstraintSet set, const PetscReal R[])
 {
   PetscFunctionBeginUser;
-  SetGrow_Private(6 * set->n, set->mside, set->side);
-  SetGrow_Private(3 * set->ntouch, set->mdata, set->data);
+  GrowArray(6 * set->n, set->mside, set->side);
+  GrowArray(3 * set->ntouch, set->mdata, set->data);
   for (PetscInt s = 0; s < 2 * set->n; s++) PetscCall(PetscArraycpy(set->side + 3 * s, R + 3 * (s / 2), 3));
   PetscCall(SideExchangeForward(&set->exchange, 3, set->side, set->data));
   for (PetscInt k = 0; k < set->ntouched; k++) {
@@ -152,14 +152,14 @@ PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage)
 
   PetscFunctionBeginUser;
   PetscCall(ConstraintSetHeldCondense_Private(set, stage));
-  SetGrow_Private(set->ntouch, set->mtouch_row, set->touch_row);
-  SetGrow_Private(2 * set->n, set->mside_row, set->side_row);
+  GrowArray(set->ntouch, set->mtouch_row, set->touch_row);
+  GrowArray(2 * set->n, set->mside_row, set->side_row);
   for (PetscInt k = 0; k < set->ntouched; k++) {
     const PetscInt b = set->touched[k], n = set->body_ptr[b + 1] - set->body_ptr[b];
 
     if (set->model->domain[b]->batch->ops->compliance) size += n + 9 * n * n;
   }
-  SetGrow_Private(size, set->mblock, set->block);
+  GrowArray(size, set->mblock, set->block);
   for (PetscInt k = 0; k < set->ntouched; k++) {
     Domain         *domain;
     const PetscInt *list;
@@ -183,7 +183,7 @@ PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage)
   }
   for (PetscInt s = 0; s < 2 * set->n; s++) set->side_row[s] = (BlockRow){0, NULL, NULL};
   PetscCall(SideExchangeRows(&set->exchange, set->touch_row, &set->remote, &set->mremote, set->side_row));
-  SetGrow_Private(set->n + 1, set->mptr, set->ptr);
+  GrowArray(set->n + 1, set->mptr, set->ptr);
   for (PetscInt s = 0; s < 2 * set->n; s++) nnz += set->side_row[s].n;
   if (nnz > set->mcol) {
     set->mcol = nnz + nnz / 2 + 16;

@@ -29,7 +29,7 @@ PetscErrorCode SideExchangeSetUp(SideExchange *e, PetscInt n, const Constraint r
   PetscInt at;
 
   PetscFunctionBeginUser;
-  SetGrow_Private(2 * n, e->mside, e->side);
+  GrowArray(2 * n, e->mside, e->side);
   PetscCall(PetscArrayzero(e->scount, e->size));
   e->nlocal = 0;
   for (PetscInt s = 0; s < 2 * n; s++) {
@@ -75,7 +75,7 @@ PetscErrorCode SideExchangeForward(SideExchange *e, PetscInt width, const PetscR
   PetscFunctionBeginUser;
   for (PetscInt t = 0; t < e->nlocal; t++) PetscCall(PetscArraycpy(touch + width * t, side + width * e->side[t], width));
   if (e->size == 1) PetscFunctionReturn(0);
-  SetGrow_Private(width * (e->nside - e->nlocal), e->msbuf, e->sbuf);
+  GrowArray(width * (e->nside - e->nlocal), e->msbuf, e->sbuf);
   for (PetscInt i = e->nlocal; i < e->nside; i++) PetscCall(PetscArraycpy(e->sbuf + width * (i - e->nlocal), side + width * e->side[i], width));
   PetscCall(SideExchangeSend_Private(e, width, e->away, e->come, e->sbuf, touch + width * e->nlocal));
   PetscFunctionReturn(0);
@@ -86,7 +86,7 @@ PetscErrorCode SideExchangeBackward(SideExchange *e, PetscInt width, const Petsc
   PetscFunctionBeginUser;
   for (PetscInt t = 0; t < e->nlocal; t++) PetscCall(PetscArraycpy(side + width * e->side[t], touch + width * t, width));
   if (e->size == 1) PetscFunctionReturn(0);
-  SetGrow_Private(width * (e->nside - e->nlocal), e->mrbuf, e->rbuf);
+  GrowArray(width * (e->nside - e->nlocal), e->mrbuf, e->rbuf);
   PetscCall(SideExchangeSend_Private(e, width, e->come, e->away, touch + width * e->nlocal, e->rbuf));
   for (PetscInt i = e->nlocal; i < e->nside; i++) PetscCall(PetscArraycpy(side + width * e->side[i], e->rbuf + width * (i - e->nlocal), width));
   PetscFunctionReturn(0);
@@ -115,8 +115,8 @@ PetscErrorCode SideExchangeRows(SideExchange *e, const BlockRow touch[], PetscRe
     at += out;
     total += in;
   }
-  SetGrow_Private(at, e->msbuf, e->sbuf);
-  SetGrow_Private(total, *mremote, *remote);
+  GrowArray(at, e->msbuf, e->sbuf);
+  GrowArray(total, *mremote, *remote);
   at = 0;
   for (PetscInt t = e->nlocal; t < e->ntouch; t++) {
     PetscCall(PetscArraycpy(e->sbuf + at, touch[t].col, touch[t].n));

@@ -37,8 +37,8 @@ static PetscErrorCode BodyCentre_Private(Model model, PetscInt body, const Stage
 PetscErrorCode ConstraintSetCentres_Private(ConstraintSet set, const Stage *stage)
 {
   PetscFunctionBeginUser;
-  SetGrow_Private(3 * set->ntouch, set->mdata, set->data);
-  SetGrow_Private(6 * set->n, set->mside, set->side);
+  GrowArray(3 * set->ntouch, set->mdata, set->data);
+  GrowArray(6 * set->n, set->mside, set->side);
   for (PetscInt k = 0; k < set->ntouched; k++) {
     const PetscInt b = set->touched[k];
     PetscReal      centre[3];

@@ -121,7 +121,7 @@ PetscErrorCode ConstraintSetReduce_Private(ConstraintSet set, const Stage *stage
 
   PetscFunctionBeginUser;
   PetscCall(SupportRowsReserve_Private(s, all));
-  SetGrow_Private(9 * all * all, s->mC, s->C);
+  GrowArray(9 * all * all, s->mC, s->C);
   for (PetscInt i = 0; i < n; i++) s->points[i] = p[i];
   if (n) PetscCall(PetscArraycpy(s->frames, frame, 9 * n));
   PetscCall(PetscMalloc2(m, &point, m, &row));
@@ -149,7 +149,7 @@ PetscErrorCode ConstraintSetReduce_Private(ConstraintSet set, const Stage *stage
     const PetscInt c = 3 * n;
 
     PetscCall(PetscBLASIntCast(c, &bn));
-    SetGrow_Private(m * c + c * c, s->mZ, s->Z);
+    GrowArray(m * c + c * c, s->mZ, s->Z);
     for (PetscInt j = 0; j < n; j++)
       for (PetscInt l = 0; l < 3; l++)
         for (PetscInt i = 0; i < rank; i++) s->Z[i + m * (3 * j + l)] = scale[o->pivot[i] - 1] * Compliance(point[o->pivot[i] - 1], row[o->pivot[i] - 1], j, l);

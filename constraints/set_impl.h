@@ -1,5 +1,6 @@
 /* What the files of ConstraintSet share. */
 #pragma once
+#include "constraints/grow.h"
 #include "constraints/set.h"
 
 /* A side of a block on the rank of its body */
@@ -171,11 +172,3 @@ PETSC_INTERN PetscErrorCode ConstraintSetHeldAccept_Private(ConstraintSet set, c
 /* set_solve.c: velocities of all touches become those of the rows, set->u */
 PETSC_INTERN PetscErrorCode ConstraintSetRelative_Private(ConstraintSet set, const PetscReal v[]);
 PETSC_INTERN PetscErrorCode ConstraintSetImpulse_Private(ConstraintSet set, const PetscReal R[]);
-
-#define SetGrow_Private(n, max, array) \
-  do { \
-    if ((n) > (max)) { \
-      (max) = (n) + (n) / 2 + 16; \
-      PetscCall(PetscRealloc((size_t)(max) * sizeof(*(array)), &(array))); \
-    } \
-  } while (0)

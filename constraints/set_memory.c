@@ -70,7 +70,7 @@ static PetscErrorCode Collect_Private(ConstraintSet set, PetscInt width, PetscIn
     PetscMPIInt length;
 
     PetscCallMPI(MPI_Bcast(&count, 1, MPIU_INT, r, set->comm));
-    SetGrow_Private(width * count, capacity, buffer);
+    GrowArray(width * count, capacity, buffer);
     PetscCall(PetscMPIIntCast(width * count, &length));
     if (r == set->rank) PetscCall(PetscArraycpy(buffer, rows, length));
     PetscCallMPI(MPI_Bcast(buffer, length, MPIU_REAL, r, set->comm));
@@ -78,7 +78,7 @@ static PetscErrorCode Collect_Private(ConstraintSet set, PetscInt width, PetscIn
       const PetscReal *row = buffer + width * i;
 
       if (!BodyIsHere_Private(set->model, (PetscInt)row[0]) && !BodyIsHere_Private(set->model, (PetscInt)row[1])) continue;
-      SetGrow_Private(width * (*nmine + 1), room, *mine);
+      GrowArray(width * (*nmine + 1), room, *mine);
       PetscCall(PetscArraycpy(*mine + width * (*nmine)++, row, width));
     }
   }
@@ -100,7 +100,7 @@ PetscErrorCode ConstraintSetUnpack(ConstraintSet set, PetscInt step, PetscInt n,
   set->step           = step;
   set->overlaps_known = PETSC_TRUE;
   PetscCall(Collect_Private(set, CONSTRAINT_MEMORY_WIDTH, n, memory, &count, &mine));
-  SetGrow_Private(count, set->mmemory, set->memory);
+  GrowArray(count, set->mmemory, set->memory);
   set->nmemory = count;
   for (PetscInt i = 0; i < count; i++) {
     const PetscReal  *row = mine + CONSTRAINT_MEMORY_WIDTH * i, *key = row + COLUMN_KEY;
@@ -112,7 +112,7 @@ PetscErrorCode ConstraintSetUnpack(ConstraintSet set, PetscInt step, PetscInt n,
     m->flags = (PetscInt)row[COLUMN_FLAGS];
   }
   if (count) qsort(set->memory, (size_t)count, sizeof(*set->memory), MemoryCompare_Private);
-  SetGrow_Private(count, set->mforced, set->forced);
+  GrowArray(count, set->mforced, set->forced);
   for (PetscInt i = 0; i < count; i++)
     if (set->memory[i].R[0] > 0) set->forced[nforced++] = set->memory[i].key;
   PetscCall(DetectorSetForce(set->detector, nforced, set->forced));

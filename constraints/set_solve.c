@@ -11,7 +11,7 @@ PetscErrorCode ConstraintSetRelative_Private(ConstraintSet set, const PetscReal 
     PetscCall(PetscRealloc(sizeof(PetscReal) * 3 * set->mb, &set->u));
     PetscCall(PetscRealloc(sizeof(Row) * set->mb, &set->laws_of));
   }
-  SetGrow_Private(6 * set->n, set->mside, set->side);
+  GrowArray(6 * set->n, set->mside, set->side);
   PetscCall(PetscArrayzero(set->side, 6 * set->n));
   PetscCall(SideExchangeBackward(&set->exchange, 3, v, set->side));
   for (PetscInt i = 0; i < set->n; i++) {
@@ -109,7 +109,7 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
   PetscFunctionBeginUser;
   PetscCall(ConstraintSetHold_Private(set, stage, PETSC_FALSE));
   if (!report->rows) PetscFunctionReturn(0);
-  SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
+  GrowArray(6 * set->ntouch, set->mdata, set->data);
   if (!first) /* W R of the impulses that du has taken up */
     for (PetscInt i = 0; i < 3 * set->n; i++) set->b[i] = set->u[i] - set->b[i];
   PetscCall(ConstraintSetVelocities_Private(set, stage, PETSC_TRUE, set->data));
@@ -190,8 +190,8 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
   PetscInt  nforced  = 0;
 
   PetscFunctionBeginUser;
-  SetGrow_Private(set->n, set->mmemory, set->memory);
-  SetGrow_Private(set->n, set->mforced, set->forced);
+  GrowArray(set->n, set->mmemory, set->memory);
+  GrowArray(set->n, set->mforced, set->forced);
   set->nmemory = set->n;
   set->h       = stage->h;
   PetscCall(ConstraintSetHeldAccept_Private(set, stage));
@@ -199,8 +199,8 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
     if (set->contact) PetscCall(DetectorSetForce(set->detector, 0, NULL));
     PetscFunctionReturn(0);
   }
-  SetGrow_Private(6 * set->ntouch, set->mdata, set->data);
-  SetGrow_Private(6 * set->n, set->mside, set->side);
+  GrowArray(6 * set->ntouch, set->mdata, set->data);
+  GrowArray(6 * set->n, set->mside, set->side);
   for (PetscInt s = 0; s < 2 * set->n; s++) PetscCall(PetscArraycpy(set->side + 3 * s, set->row[s / 2].R, 3));
   PetscCall(SideExchangeForward(&set->exchange, 3, set->side, set->data));
   PetscCall(ConstraintSetVelocities_Private(set, stage, PETSC_TRUE, set->data + 3 * set->ntouch));

@@ -19,7 +19,7 @@ PetscErrorCode SupportsDestroy(Supports *supports)
 PetscErrorCode SupportsAddPoint(Supports *supports, const SupportPoint *point)
 {
   PetscFunctionBeginUser;
-  SetGrow_Private(supports->npoint + 1, supports->capacity, supports->point);
+  GrowArray(supports->npoint + 1, supports->capacity, supports->point);
   supports->point[supports->npoint++] = *point;
   PetscFunctionReturn(0);
 }
@@ -180,7 +180,7 @@ PetscErrorCode ConstraintSetKeptRows_Private(ConstraintSet set, const Stage *sta
   PetscInt     at = set->n - 1, to = set->n + s->nkept - 1;
 
   PetscFunctionBeginUser;
-  SetGrow_Private(set->n + s->nkept, set->capacity, set->row);
+  GrowArray(set->n + s->nkept, set->capacity, set->row);
   for (PetscInt k = s->nkept - 1; k >= 0; k--) {
     const SupportPoint     *p   = &s->all->point[s->order[k]];
     const SupportRow       *row = &s->row[s->order[k]];

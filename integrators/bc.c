@@ -331,7 +331,7 @@ static PetscErrorCode BCCompliance_Private(Batch batch, PetscInt d, const Stage 
   PetscFunctionBeginUser;
   if (!bc->compliance) PetscCall(PartGetCompliance(batch->part, stage->sm, stage->sk, &bc->compliance));
   BCFrameOf_Private(batch, d, R);
-  PetscCall(NodalCompliance(batch, bc->compliance, R, n, p, frame, W));
+  PetscCall(NodalCompliance(&bc->nodal, bc->compliance, R, n, p, frame, W));
   PetscFunctionReturn(0);
 }
 

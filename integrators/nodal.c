@@ -25,6 +25,7 @@ PetscErrorCode NodalDestroy(Nodal *nodal)
   PetscCall(SIMDFree(&nodal->qh));
   PetscCall(PetscFree6(nodal->a, nodal->v, nodal->J, nodal->L, nodal->P, nodal->T));
   PetscCall(PetscFree2(nodal->given, nodal->owed));
+  PetscCall(PetscFree(nodal->work));
   PetscFunctionReturn(0);
 }
 
@@ -221,13 +222,25 @@ PetscErrorCode NodalGive(Batch batch, PetscInt d, Nodal *nodal, PetscInt n, cons
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode NodalCompliance(Batch batch, Compliance c, const PetscReal R[9], PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
+/* Room for n numbers */
+static PetscErrorCode NodalWork_Private(Nodal *nodal, PetscInt n, PetscReal **work)
+{
+  PetscFunctionBeginUser;
+  if (n > nodal->mwork) {
+    nodal->mwork = n + n / 2;
+    PetscCall(PetscFree(nodal->work));
+    PetscCall(PetscMalloc1(nodal->mwork, &nodal->work));
+  }
+  *work = nodal->work;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode NodalCompliance(Nodal *nodal, Compliance c, const PetscReal R[9], PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
 {
   PetscReal *G;
 
   PetscFunctionBeginUser;
-  (void)batch;
-  PetscCall(PetscMalloc1(9 * n, &G));
+  PetscCall(NodalWork_Private(nodal, 9 * n, &G));
   for (PetscInt i = 0; i < n; i++) Mat3Mult(frame + 9 * i, R, G + 9 * i);
   PetscCall(CompliancePoints(c, n, p, W));
   for (PetscInt i = 0; i < n; i++)
@@ -242,7 +255,6 @@ PetscErrorCode NodalCompliance(Batch batch, Compliance c, const PetscReal R[9], 
           t[3 * k + l] = B[3 * k + l];
         }
     }
-  PetscCall(PetscFree(G));
   PetscFunctionReturn(0);
 }
 
@@ -252,8 +264,9 @@ PetscErrorCode NodalImpulse(Batch batch, PetscInt d, Nodal *nodal, Compliance c,
   PetscReal     *du = batch->du + BatchIndex(batch, batch->nu, d, 0), *f, *y;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(3 * n, &f));
-  PetscCall(PetscCalloc1(3 * nn, &y));
+  PetscCall(NodalWork_Private(nodal, 3 * (n + nn), &f));
+  y = f + 3 * n;
+  PetscCall(PetscArrayzero(y, 3 * nn));
   for (PetscInt i = 0; i < n; i++) Mat3TransposeVec(R, P + 3 * i, f + 3 * i);
   PetscCall(ComplianceApply(c, n, p, f, 1, y));
   for (PetscInt i = 0; i < nn; i++) {
@@ -263,8 +276,6 @@ PetscErrorCode NodalImpulse(Batch batch, PetscInt d, Nodal *nodal, Compliance c,
     for (PetscInt k = 0; k < 3; k++) du[(3 * i + k) * w] += v[k];
   }
   PetscCall(NodalGive(batch, d, nodal, n, p, P));
-  PetscCall(PetscFree(f));
-  PetscCall(PetscFree(y));
   PetscFunctionReturn(0);
 }
 

@@ -10,6 +10,8 @@ typedef struct {
   PetscReal *given;          /* per group: impulse and angular impulse that rows have given in this step (6) */
   PetscReal *owed;           /* per group: angular momentum that rows should have given in the last step (3), see NodalCorrect() */
   PetscBool  conserved;      /* du has its momentum in this step */
+  PetscInt   mwork;
+  PetscReal *work;           /* of the domain at work */
 } Nodal;
 
 PETSC_EXTERN PetscInt       NodalSize(Part part);
@@ -29,7 +31,7 @@ PETSC_EXTERN PetscErrorCode NodalForget(Batch batch, Nodal *nodal);
 PETSC_EXTERN PetscErrorCode NodalNodes(Batch batch, PetscInt d, const Nodal *nodal, PetscInt n, const PetscInt node[], PetscReal x[], PetscReal v[]);
 PETSC_EXTERN PetscErrorCode NodalVelocities(Batch batch, PetscInt d, const Stage *stage, PetscInt n, const MaterialPoint *const p[], PetscBool end, PetscReal v[]);
 /* W = E R C R^T E^T of n points; du += R C R^T H^T P, and the momentum of P counts as given */
-PETSC_EXTERN PetscErrorCode NodalCompliance(Batch batch, Compliance c, const PetscReal R[9], PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[]);
+PETSC_EXTERN PetscErrorCode NodalCompliance(Nodal *nodal, Compliance c, const PetscReal R[9], PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[]);
 PETSC_EXTERN PetscErrorCode NodalImpulse(Batch batch, PetscInt d, Nodal *nodal, Compliance c, const PetscReal R[9], PetscInt n, const MaterialPoint *const p[], const PetscReal P[]);
 PETSC_EXTERN PetscErrorCode NodalGive(Batch batch, PetscInt d, Nodal *nodal, PetscInt n, const MaterialPoint *const p[], const PetscReal P[]);
 PETSC_EXTERN PetscErrorCode NodalCorrect(Batch batch, const Stage *stage, Nodal *nodal);

@@ -439,7 +439,7 @@ static PetscErrorCode TLCompliance_Private(Batch batch, PetscInt d, const Stage 
   PetscFunctionBeginUser;
   if (R) {
     PetscCall(PartGetCompliance(batch->part, stage->sm, stage->sk, &tl->compliance));
-    PetscCall(NodalCompliance(batch, tl->compliance, R, n, p, frame, W));
+    PetscCall(NodalCompliance(&tl->nodal, tl->compliance, R, n, p, frame, W));
   } else {
     PetscCall(ColumnsSetUp(&tl->columns[d], tl->factor[d], batch->part->nnode, n, p));
     PetscCall(ColumnsCompliance(&tl->columns[d], n, p, frame, W));
