@@ -19,6 +19,8 @@ typedef struct {
   PetscBool  whole;      /* the latter */
   PetscReal *d;          /* for the balance, of the group at work: y at t + h */
   PetscReal *w, *kw, *x; /* for the work of damping, of the group at work: mean velocity of the step, K0 w, the stage's configuration */
+  PetscInt   shown, shown_at; /* group and opening of the arrays that `now` is of */
+  PetscReal  now[9 * LANES_MAX]; /* frames of a group, for stresses */
   PetscBool  ahead;      /* the coming step of length ahead_h is predicted already */
   PetscReal  ahead_h;
 } BC;
@@ -349,17 +351,24 @@ static PetscErrorCode BCImpulse_Private(Batch batch, PetscInt d, PetscInt n, con
 /* The linear law in the turned frame; sigma is turned back. */
 static PetscErrorCode BCStress_Private(Batch batch, PetscInt d, PetscInt elem, const PetscReal xi[3], PetscReal sigma[6], PetscReal *mises)
 {
-  const PetscInt  nn = batch->part->nnode, w = BatchGroupWidth(batch, d / batch->w), first = d / batch->w * batch->w, lane = d - first;
-  const PetscReal *q = batch->q + first * batch->nq, *u = batch->u + first * batch->nu;
-  PetscReal       a[3 * LANES_MAX], v[3 * LANES_MAX], F[9 * LANES_MAX], R[9 * LANES_MAX], L[9], H[9], G[9], S[9], T[9], s[6];
-  Elastic         linear = batch->part->elastic;
+  BC              *bc = (BC *)batch->data;
+  const PetscInt   w = BatchGroupWidth(batch, d / batch->w), first = d / batch->w * batch->w, lane = d - first;
+  const PetscReal *q = batch->q + first * batch->nq;
+  PetscReal        L[9], H[9], G[9], S[9], T[9], s[6];
+  Elastic          linear = batch->part->elastic;
 
   PetscFunctionBeginUser;
   linear.linear = PETSC_TRUE;
-  LanesCentre(nn, w, batch->part->mass, batch->part->total, q, u, a, v, NULL);
-  LanesCovariance(nn, w, BCFrameWeights_Private(batch), q, a, F);
-  LanesPolar(w, F, R);
-  for (PetscInt k = 0; k < 9; k++) L[k] = R[k * w + lane];
+  if (bc->shown != first || bc->shown_at != batch->opened) { /* not for every element */
+    PetscReal a[3 * LANES_MAX], v[3 * LANES_MAX], F[9 * LANES_MAX];
+
+    LanesCentre(batch->part->nnode, w, batch->part->mass, batch->part->total, q, batch->u + first * batch->nu, a, v, NULL);
+    LanesCovariance(batch->part->nnode, w, BCFrameWeights_Private(batch), q, a, F);
+    LanesPolar(w, F, bc->now);
+    bc->shown    = first;
+    bc->shown_at = batch->opened;
+  }
+  for (PetscInt k = 0; k < 9; k++) L[k] = bc->now[k * w + lane];
   PetscCall(ElementDeformation(batch->part->mesh, elem, xi, q + lane, w, G));
   Mat3MultTransposeLeft(L, G, H);
   PetscCall(ElasticCauchy(&linear, H, s, mises));

@@ -72,6 +72,7 @@ struct _p_Batch {
   PetscInt              nq, nu;         /* positions and velocities of one domain */
   PetscInt              qoff, uoff;     /* where the batch begins in the rank's slice of the model's vectors: [group][dof][lane] */
   PetscReal            *q, *u;          /* that slice, while the model's arrays are open */
+  PetscInt              opened;         /* how often they were: what is derived from them holds as long */
   PetscReal            *du;             /* increment of u in this step */
   PetscReal            *force;          /* external point forces at the half step, like u; NULL: none in this batch */
   PetscBool             touched;        /* rows act on some domain of it in this step */

@@ -186,6 +186,7 @@ PetscErrorCode ModelOpen(Model model)
   for (PetscInt i = 0; i < model->nbatch; i++) {
     model->batch[i]->q = q + model->batch[i]->qoff;
     model->batch[i]->u = u + model->batch[i]->uoff;
+    model->batch[i]->opened++;
   }
   PetscFunctionReturn(0);
 }
