@@ -1,6 +1,5 @@
 /* ConstraintSet: contacts of the half step become rows with laws, and what a step leaves for the next one. */
 #include "constraints/set_impl.h"
-#include <petscviewer.h>
 
 static PetscErrorCode ConstraintSetName_Private(void *ctx, PetscInt id, char name[], size_t length)
 {
@@ -364,15 +363,5 @@ PetscErrorCode ConstraintSetGetDual(ConstraintSet set, Dual *dual)
 {
   PetscFunctionBeginUser;
   *dual = set->dual;
-  PetscFunctionReturn(0);
-}
-
-PetscErrorCode ConstraintSetView(ConstraintSet set, PetscViewer viewer)
-{
-  PetscFunctionBeginUser;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "ConstraintSet: %s law, theta %s, friction %g, restitution %g, cohesion %g\n", set->signorini == SIGNORINI_GAP ? "gap" : "velocity", set->theta == THETA_SAFE ? "safe" : "paper",
-                                   (double)set->law.friction, (double)set->law.restitution, (double)set->law.cohesion));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " contacts: %" PetscInt_FMT " open, %" PetscInt_FMT " stick, %" PetscInt_FMT " slip; penetration %g, merit %g\n", set->report.n, set->report.state[CONTACT_STATE_OPEN],
-                                   set->report.state[CONTACT_STATE_STICK], set->report.state[CONTACT_STATE_SLIP], (double)set->report.penetration, (double)set->report.merit));
   PetscFunctionReturn(0);
 }

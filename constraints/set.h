@@ -114,4 +114,3 @@ PETSC_EXTERN PetscErrorCode ConstraintSetGetRows(ConstraintSet set, PetscInt *n,
 PETSC_EXTERN PetscErrorCode ConstraintSetGetReport(ConstraintSet set, ConstraintReport *report);
 PETSC_EXTERN PetscErrorCode ConstraintSetGetDetector(ConstraintSet set, Detector *detector);
 PETSC_EXTERN PetscErrorCode ConstraintSetGetDual(ConstraintSet set, Dual *dual);
-PETSC_EXTERN PetscErrorCode ConstraintSetView(ConstraintSet set, PetscViewer viewer);

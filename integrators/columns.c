@@ -7,6 +7,7 @@ PetscErrorCode ColumnsDestroy(Columns *c)
   PetscFunctionBeginUser;
   PetscCall(PetscFree(c->node));
   PetscCall(SIMDFree(&c->x));
+  PetscCall(SIMDFree(&c->f));
   PetscFunctionReturn(0);
 }
 
@@ -43,7 +44,9 @@ PetscErrorCode ColumnsSetUp(Columns *c, Factor factor, PetscInt nnode, PetscInt 
   if (c->lanes > c->capacity) {
     c->capacity = c->lanes;
     PetscCall(SIMDFree(&c->x));
+    PetscCall(SIMDFree(&c->f));
     PetscCall(SIMDCalloc((size_t)3 * nnode * c->capacity, &c->x));
+    PetscCall(SIMDCalloc(c->capacity, &c->f));
   } else PetscCall(PetscArrayzero(c->x, (size_t)3 * nnode * c->lanes));
   for (PetscInt k = 0; k < 3 * m; k++) c->x[(size_t)(3 * c->node[k / 3] + k % 3) * c->lanes + k] = 1;
   PetscCall(FactorSolve(factor, c->lanes, c->x));
@@ -72,12 +75,12 @@ PetscErrorCode ColumnsCompliance(const Columns *c, PetscInt n, const MaterialPoi
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode ColumnsApply(const Columns *c, PetscInt nnode, PetscInt n, const MaterialPoint *const p[], const PetscReal P[], PetscReal y[])
+PetscErrorCode ColumnsApply(Columns *c, PetscInt nnode, PetscInt n, const MaterialPoint *const p[], const PetscReal P[], PetscReal y[])
 {
-  PetscReal *f;
+  PetscReal *f = c->f;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscCalloc1(c->lanes, &f));
+  PetscCall(PetscArrayzero(f, c->lanes));
   for (PetscInt i = 0; i < n; i++)
     for (PetscInt a = 0; a < p[i]->nnode; a++) {
       const PetscInt at = 3 * ColumnsFind_Private(c, p[i]->node[a]);
@@ -92,6 +95,5 @@ PetscErrorCode ColumnsApply(const Columns *c, PetscInt nnode, PetscInt n, const 
     for (PetscInt k = 0; k < c->lanes; k++) s += x[k] * f[k];
     y[i] += s;
   }
-  PetscCall(PetscFree(f));
   PetscFunctionReturn(0);
 }

@@ -6,6 +6,7 @@ typedef struct {
   PetscInt   n, lanes, capacity, mnode; /* nodes; columns, padded */
   PetscInt  *node;      /* ascending */
   PetscReal *x;         /* [dof][column] */
+  PetscReal *f;         /* scratch: a number per column */
 } Columns;
 
 PETSC_EXTERN PetscErrorCode ColumnsDestroy(Columns *c);
@@ -14,4 +15,4 @@ PETSC_EXTERN PetscErrorCode ColumnsSetUp(Columns *c, Factor factor, PetscInt nno
 /* W = E C E^T as FormulationOps has it */
 PETSC_EXTERN PetscErrorCode ColumnsCompliance(const Columns *c, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[]);
 /* y += A^-1 sum N^T P */
-PETSC_EXTERN PetscErrorCode ColumnsApply(const Columns *c, PetscInt nnode, PetscInt n, const MaterialPoint *const p[], const PetscReal P[], PetscReal y[]);
+PETSC_EXTERN PetscErrorCode ColumnsApply(Columns *c, PetscInt nnode, PetscInt n, const MaterialPoint *const p[], const PetscReal P[], PetscReal y[]);
