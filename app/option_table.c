@@ -147,7 +147,7 @@ const Option option_table[] = {
   PETSC(0, "Constraint solver", "snes_conic_polish", "true", "last digits of conic by the proximal Newton method"),
   PETSC('s', "Constraint solver", "npc_snes_type", "", "nonlinear preconditioner of anderson, ngmres, ncg, nrichardson, qn: nlgs"),
   PETSC('s', "Constraint solver", "snes_npc_side", "", "side of it: left or right (anderson, ngmres, qn)"),
-  PETSC('s', "Constraint solver", "dual_mat_type", "explicit", "explicit: W as blocks; free: by products only"),
+  PETSC('s', "Constraint solver", "dual_mat_type", "auto", "auto: by bodies, if all are rigid and contacts are many, else explicit; bodies: W = F F^T by the motions of bodies; explicit: W as blocks; free: by products only"),
   PETSC('s', "Constraint solver", "dual_ordering", "natural", "order of sweeps: natural, or coloring (the same iterates on any number of ranks, also of islands that are shared)"),
   PETSC('i', "Constraint solver", "dual_island_limit", "20000", "most coupled blocks that are solved on one rank"),
   PETSC(0, "Constraint solver", "dual_view", "", "print sizes and residuals after every solve"),

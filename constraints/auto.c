@@ -1,4 +1,4 @@
-/* auto: the default. Sweeps while they are quick, then the proximal Newton method, which calls the interior-point method for help. */
+/* auto: the default. Sweeps as long as they promise to be cheaper, then the proximal Newton method, which calls the interior-point method for help. */
 #include "dual_impl.h"
 #include <petsc/private/snesimpl.h>
 
@@ -11,7 +11,7 @@ static PetscErrorCode AutoKernel_Private(SNES snes, Dual d, System s, PetscReal 
   o.max_it = snes->max_its;
   /* Sweeps take out what is far off, not the little that bodies at rest have left from step to step: Newton's method does that at once */
   if (report->merit <= 1e-5) o.alpha0 = PetscMin(o.alpha0, 1e-4);
-  else if (!s->matfree) PetscCall(NlgsWarmUp(d->nlgs, s, tol, r, u, report, monitor));
+  else if (!s->matfree) PetscCall(NlgsWarmUp(d->nlgs, d->newton, s, tol, r, u, report, monitor));
   if (!(report->merit <= tol)) PetscCall(ProxSolve(d->newton, d->nlgs, s, &o, r, u, report, monitor));
   PetscFunctionReturn(0);
 }
@@ -30,7 +30,7 @@ static PetscErrorCode SNESView_Auto(SNES snes, PetscViewer viewer)
   PetscFunctionBegin;
   (void)snes;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (ascii) PetscCall(PetscViewerASCIIPrintf(viewer, "  sweeps while they are quick, then proximal Newton, with help of the interior-point method\n"));
+  if (ascii) PetscCall(PetscViewerASCIIPrintf(viewer, "  sweeps as long as they promise to be cheaper, then proximal Newton, with help of the interior-point method\n"));
   PetscFunctionReturn(0);
 }
 

@@ -292,3 +292,13 @@ PetscInt BlockLUGetSize(BlockLU lu)
 {
   return lu->uptr[lu->na] + lu->lptr[lu->na] + lu->na;
 }
+
+void BlockLUGetProducts(BlockLU lu, PetscReal *products)
+{
+  *products = 0;
+  for (PetscInt i = 0; i < lu->na; i++) {
+    const PetscReal width = lu->uptr[i + 1] - lu->uptr[i];
+
+    *products += 1 + width * (width + 1);
+  }
+}

@@ -16,5 +16,7 @@ typedef void (*BlockLURow)(void *ctx, PetscInt i, PetscInt nblock, const PetscIn
 PETSC_EXTERN PetscErrorCode BlockLUFactor(BlockLU lu, BlockLURow row, void *ctx, PetscBool *ok);
 /* x: right-hand side then solution, 3 numbers of every block; those of inactive ones are not touched. Room for one number more. */
 PETSC_EXTERN void BlockLUSolve(BlockLU lu, PetscReal *x);
+/* Products of 3x3 blocks that a factorization makes */
+PETSC_EXTERN void BlockLUGetProducts(BlockLU lu, PetscReal *products);
 /* Blocks in L and U, for reports */
 PETSC_EXTERN PetscInt BlockLUGetSize(BlockLU lu);

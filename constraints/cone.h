@@ -20,6 +20,16 @@ FOUR_INLINE void BlockAddMult(const PetscReal *w, const PetscReal *r, Four *a)
   *a += FourLoad(w) * r[0] + FourLoad(w + 3) * r[1] + FourLoad(w + 6) * r[2];
 }
 
+/* a += F v, v += F^T r with F 3x6 by columns; the first reads one number past it */
+FOUR_INLINE void MotionVelocity(const PetscReal *F, const PetscReal *v, Four *a)
+{
+  *a += FourLoad(F) * v[0] + FourLoad(F + 3) * v[1] + FourLoad(F + 6) * v[2] + FourLoad(F + 9) * v[3] + FourLoad(F + 12) * v[4] + FourLoad(F + 15) * v[5];
+}
+FOUR_INLINE void MotionAdd(const PetscReal *F, const PetscReal *r, PetscReal *v)
+{
+  for (PetscInt k = 0; k < 6; k++) v[k] += F[3 * k] * r[0] + F[3 * k + 1] * r[1] + F[3 * k + 2] * r[2];
+}
+
 /* Nearest point of |x_T| <= mu x_N */
 static inline void ConeProject(PetscReal mu, PetscReal x[3])
 {

@@ -2,6 +2,7 @@
    x = (mu r_N, r_T) and z = (u^_N / mu, u_T) are in the Lorentz cone; z = W' x + q' + |z_T| e_0 with W' = P W P, q' = P q, P = diag(1/mu, 1, 1).
    One-sided limits are cones of one dimension, equal rows have no z. */
 #include "dual_impl.h"
+#include "physics/rotation.h"
 #include <petsc/private/snesimpl.h>
 
 static inline PetscReal Scale_Private(System s, PetscInt i)
@@ -25,6 +26,36 @@ static void ConicRow_Private(void *ctx, PetscInt i, PetscInt n, const PetscInt p
         for (PetscInt c = 0; c < 3; c++) value[4 * r + c] += d[3 * r + c];
     value[3] = value[7] = value[11] = 0;
   }
+}
+
+/* dx <- the step, of a system known by bodies. With P = diag(1/mu, 1, 1) rows are P (F v)_i + d P^-1 r_i = b_i for r = P dx, v = F^T r: K = P d^-1 P, c = P d^-1 b.
+   Equal rows have no d of their own; a little of the diagonal stands in for it, and the next step takes out what that leaves. */
+static PetscErrorCode ConicSolveBodies_Private(Newton w, System s, PetscReal *dx, PetscBool *ok)
+{
+  PetscFunctionBeginUser;
+  *ok = PETSC_TRUE;
+  for (PetscInt i = 0; i < s->n; i++) {
+    const PetscReal p[3] = {Scale_Private(s, i), 1, 1}, *d = w->dd + 9 * i;
+    PetscReal       inverse[9] = {0}, *K = w->m + 9 * i, *b = dx + 3 * i, c[3];
+
+    if (s->relation[i] == RELATION_CONE) {
+      if (!Mat3Inverse(d, inverse)) {
+        *ok = PETSC_FALSE;
+        PetscFunctionReturn(0);
+      }
+    } else if (s->relation[i] == RELATION_INTERVAL) inverse[0] = 1 / d[0];
+    else inverse[0] = inverse[4] = inverse[8] = 1e8 * s->rho[i];
+    Mat3Vec(inverse, b, c);
+    for (PetscInt r = 0; r < 3; r++) {
+      b[r] = p[r] * c[r];
+      for (PetscInt k = 0; k < 3; k++) K[3 * r + k] = p[r] * inverse[3 * r + k] * p[k];
+    }
+  }
+  PetscCall(BodyLUFactor(w->bodylu, s, NULL, w->m, ok));
+  if (!*ok) PetscFunctionReturn(0);
+  BodyLUSolve(w->bodylu, s, NULL, w->m, dx);
+  for (PetscInt i = 0; i < s->n; i++) dx[3 * i] /= Scale_Private(s, i);
+  PetscFunctionReturn(0);
 }
 
 static inline PetscReal Det_Private(const PetscReal *x)
@@ -81,7 +112,7 @@ PetscErrorCode ConicSolve(Newton w, System s, PetscReal tol, PetscInt max_it, Pe
     x[3 * i + 1] = x[3 * i + 2] = z[3 * i + 1] = z[3 * i + 2] = 0;
   }
   x[3 * s->n] = 0;
-  PetscCall(BlockLUSetActive(w->lu, NULL));
+  if (!s->bodies) PetscCall(BlockLUSetActive(w->lu, NULL));
   for (PetscInt it = 0; it <= max_it; it++) {
     PetscReal m = 0, t = 1, merit;
     PetscBool ok;
@@ -140,10 +171,13 @@ PetscErrorCode ConicSolve(Newton w, System s, PetscReal tol, PetscInt max_it, Pe
       }
       if (s->relation[i] == RELATION_INTERVAL) ui[0] = -zi[0] + sigma * m / xi[0];
     }
-    PetscCall(BlockLUFactor(w->lu, ConicRow_Private, w, &ok));
+    if (s->bodies) PetscCall(ConicSolveBodies_Private(w, s, dx, &ok));
+    else {
+      PetscCall(BlockLUFactor(w->lu, ConicRow_Private, w, &ok));
+      if (ok) BlockLUSolve(w->lu, dx);
+    }
     report->conic++;
     if (!ok) break;
-    BlockLUSolve(w->lu, dx);
     for (PetscInt i = 0; i < s->n; i++) {
       const PetscReal *h = w->h + 9 * i, *d = dx + 3 * i;
       PetscReal       *dz = ur + 3 * i; /* c - H dx */

@@ -50,6 +50,7 @@ PetscErrorCode DualDestroy(Dual *dual)
   PetscCall(NewtonDestroy(&d->newton));
   PetscCall(PetscFree4(d->scount, d->sstart, d->rcount, d->rstart));
   PetscCall(PetscFree2(d->send, d->sbuf));
+  PetscCall(PetscFree(d->number));
   PetscCall(PetscFree(d->rbuf));
   PetscCall(PetscFree5(d->r, d->u, d->cr, d->cu, d->best));
   PetscCall(PetscFree(*dual));
@@ -63,8 +64,8 @@ PetscErrorCode DualSetMerit(Dual dual, DualMerit merit)
   PetscFunctionReturn(0);
 }
 
-/* One of two words */
-static PetscErrorCode DualChoice_Private(Dual d, const char option[], const char first[], const char second[], PetscBool *is_second)
+/* One of some words, the number of which is *choice */
+static PetscErrorCode DualChoice_Private(Dual d, const char option[], PetscInt n, const char *const words[], const char list[], PetscInt *choice)
 {
   char      text[64];
   PetscBool set;
@@ -72,16 +73,22 @@ static PetscErrorCode DualChoice_Private(Dual d, const char option[], const char
   PetscFunctionBeginUser;
   PetscCall(PetscOptionsGetString(NULL, NULL, option, text, sizeof(text), &set));
   if (!set) PetscFunctionReturn(0);
-  PetscCheck(!strcmp(text, first) || !strcmp(text, second), d->comm, PETSC_ERR_USER_INPUT, "%s: there is no '%s'; take %s or %s", option + 1, text, first, second);
-  *is_second = strcmp(text, second) ? PETSC_FALSE : PETSC_TRUE;
-  PetscFunctionReturn(0);
+  for (*choice = 0; *choice < n; ++*choice)
+    if (!strcmp(text, words[*choice])) PetscFunctionReturn(0);
+  SETERRQ(d->comm, PETSC_ERR_USER_INPUT, "%s: there is no '%s'; take %s", option + 1, text, list);
 }
 
 PetscErrorCode DualSetFromOptions(Dual d)
 {
+  static const char *const types[] = {"auto", "bodies", "explicit", "free"}, *const orders[] = {"natural", "coloring"};
+  PetscInt                 type = d->type, order = d->coloring;
+
   PetscFunctionBeginUser;
-  PetscCall(DualChoice_Private(d, "-dual_mat_type", "explicit", "free", &d->matfree));
-  PetscCall(DualChoice_Private(d, "-dual_ordering", "natural", "coloring", &d->coloring));
+  PetscCall(DualChoice_Private(d, "-dual_mat_type", 4, types, "auto, bodies, explicit or free", &type));
+  PetscCall(DualChoice_Private(d, "-dual_ordering", 2, orders, "natural or coloring", &order));
+  d->type     = (DualMatType)type;
+  d->matfree  = type == DUAL_MAT_FREE ? PETSC_TRUE : PETSC_FALSE;
+  d->coloring = order ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dual_island_limit", &d->island_limit, NULL));
   PetscCheck(d->island_limit >= 0, d->comm, PETSC_ERR_USER_INPUT, "dual_island_limit: %" PetscInt_FMT " is below 0", d->island_limit);
   PetscCall(PetscOptionsHasName(NULL, NULL, "-dual_view", &d->viewed));
@@ -107,7 +114,26 @@ static PetscErrorCode DualSetUpB_Private(Dual d)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode DualSetProblem(Dual d, PetscInt n, const PetscInt ptr[], const PetscInt col[], const PetscReal w[], const PetscReal b[], const Row row[])
+/* Below so many blocks W is quick to make and to factorize as it is */
+#define DUAL_FEW 200
+
+PetscErrorCode DualTakesBodies(Dual d, PetscInt N, PetscBool *yes)
+{
+  static const char *const own[] = {"auto", "nlgs", "proxnewton", "conic"};
+  char                     type[64] = "auto";
+  PetscBool                able     = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-snes_type", type, sizeof(type), NULL));
+  for (PetscInt i = 0; i < 4; i++)
+    if (!strcmp(type, own[i])) able = PETSC_TRUE;
+  /* an island that is too large for one rank is spread by its blocks; by bodies it is a tenth as large */
+  if (d->coloring || d->viewed || d->merit == DUAL_MERIT_FCLIB || (d->size > 1 && N / 10 > d->island_limit)) able = PETSC_FALSE;
+  *yes = (PetscBool)(able && (d->type == DUAL_MAT_BODIES || (d->type == DUAL_MAT_AUTO && N >= DUAL_FEW)));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode DualSetProblem_Private(Dual d, PetscInt n, const PetscInt ptr[], const PetscInt col[], const DualValues *values, const PetscReal b[], const Row row[])
 {
   System   s = d->system;
   PetscInt all;
@@ -122,7 +148,8 @@ PetscErrorCode DualSetProblem(Dual d, PetscInt n, const PetscInt ptr[], const Pe
   PetscCall(MatDestroy(&d->mat));
   s->fclib = d->merit == DUAL_MERIT_FCLIB ? PETSC_TRUE : PETSC_FALSE;
   d->n     = n;
-  PetscCall(DualDistribute_Private(d, n, ptr, col, w, b, row));
+  s->bodies = values->bodies;
+  PetscCall(DualDistribute_Private(d, n, ptr, col, values, b, row));
   s->matfree = d->matfree;
   PetscCall(SystemSetUp(s));
   PetscCall(IslandsSetUp(d->islands, s, s->shared || s->matfree ? PETSC_TRUE : PETSC_FALSE));
@@ -137,6 +164,25 @@ PetscErrorCode DualSetProblem(Dual d, PetscInt n, const PetscInt ptr[], const Pe
     PetscCall(PetscCalloc5(3 * c + 1, &d->r, 3 * c + 1, &d->u, 3 * c + 1, &d->cr, 3 * c + 1, &d->cu, 3 * c + 1, &d->best));
   }
   d->r[3 * all] = d->cr[3 * all] = d->best[3 * all] = 0;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DualSetProblem(Dual d, PetscInt n, const PetscInt ptr[], const PetscInt col[], const PetscReal w[], const PetscReal b[], const Row row[])
+{
+  const DualValues values = {PETSC_FALSE, w, NULL, NULL};
+
+  PetscFunctionBeginUser;
+  PetscCall(DualSetProblem_Private(d, n, ptr, col, &values, b, row));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DualSetProblemByBodies(Dual d, PetscInt n, const PetscInt ptr[], const PetscInt col[], const PetscInt body[], const PetscReal F[], const PetscReal b[], const Row row[])
+{
+  const DualValues values = {PETSC_TRUE, NULL, body, F};
+
+  PetscFunctionBeginUser;
+  PetscCheck(!d->matfree, d->comm, PETSC_ERR_ARG_WRONGSTATE, "-dual_mat_type free takes blocks");
+  PetscCall(DualSetProblem_Private(d, n, ptr, col, &values, b, row));
   PetscFunctionReturn(0);
 }
 

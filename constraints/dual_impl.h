@@ -4,10 +4,13 @@
 #include "islands.h"
 #include <petscsf.h>
 
+typedef enum { DUAL_MAT_AUTO, DUAL_MAT_BODIES, DUAL_MAT_EXPLICIT, DUAL_MAT_FREE } DualMatType;
+
 struct _p_Dual {
   MPI_Comm            comm;
   PetscMPIInt         rank, size;
   DualMerit           merit;
+  DualMatType         type;
   PetscBool           matfree, coloring, viewed;
   PetscInt            island_limit;
   PetscInt            n, N;               /* blocks given by this rank, by all */
@@ -16,6 +19,7 @@ struct _p_Dual {
   Islands             islands;            /* the system as parts that are solved one by one */
   PetscBool           local;              /* the given blocks are the system's: none is sent */
   PetscMPIInt        *scount, *sstart, *rcount, *rstart; /* blocks sent to and received from each rank, and where they start */
+  PetscInt           *number, mnumber;    /* of bodies as they came: theirs in the system */
   PetscInt           *send;               /* given blocks in the order they are sent */
   PetscReal          *sbuf, *rbuf;        /* 3 numbers a block of either side */
   PetscInt            scapacity, rcapacity;
@@ -50,8 +54,15 @@ PETSC_INTERN PetscErrorCode DualEvaluate_Private(Dual dual, const PetscReal x[],
 /* Of all ranks together; a new iterate whose velocities are known */
 PETSC_INTERN PetscErrorCode DualMerit_Private(Dual dual, const PetscReal r[], const PetscReal u[], PetscReal *merit);
 PETSC_INTERN PetscErrorCode DualKnow_Private(Dual dual, const PetscReal r[], const PetscReal u[], PetscReal *merit);
+/* W of a given problem: by blocks, or by bodies */
+typedef struct {
+  PetscBool        bodies;
+  const PetscReal *w;
+  const PetscInt  *body;
+  const PetscReal *F;
+} DualValues;
 /* Moves the given problem to where it is solved: dual->system */
-PETSC_INTERN PetscErrorCode DualDistribute_Private(Dual dual, PetscInt n, const PetscInt ptr[], const PetscInt col[], const PetscReal w[], const PetscReal b[], const Row row[]);
+PETSC_INTERN PetscErrorCode DualDistribute_Private(Dual dual, PetscInt n, const PetscInt ptr[], const PetscInt col[], const DualValues *values, const PetscReal b[], const Row row[]);
 PETSC_INTERN PetscErrorCode DualToSystem_Private(Dual dual, const PetscReal given[], PetscReal system[]);
 PETSC_INTERN PetscErrorCode DualFromSystem_Private(Dual dual, const PetscReal system[], PetscReal given[]);
 

@@ -102,17 +102,53 @@ static PetscErrorCode Arrange_Private(Dual d, PetscInt n, const PetscInt ptr[], 
 
   PetscFunctionBeginUser;
   PetscCall(IslandsFind(d->islands, n, ptr, col));
-  PetscCall(SystemReserve(s, n, ptr[n]));
+  PetscCall(SystemReserve(s, n, s->bodies ? n : ptr[n]));
+  if (s->bodies) PetscCall(SystemReserveBodies(s));
   s->place  = d->islands->place;
   s->ptr[0] = 0;
-  for (PetscInt i = 0; i < n; i++) s->ptr[s->place[i] + 1] = ptr[i + 1] - ptr[i];
+  for (PetscInt i = 0; i < n; i++) s->ptr[s->place[i] + 1] = s->bodies ? 1 : ptr[i + 1] - ptr[i];
   for (PetscInt i = 0; i < n; i++) s->ptr[i + 1] += s->ptr[i];
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode Serial_Private(Dual d, PetscInt n, const PetscInt ptr[], const PetscInt col[], const PetscReal w[], const PetscReal b[], const Row row[])
+/* Of a block that is placed: its bodies, by the numbers that they came with, and its column, which is its own */
+static void SetBodies_Private(System s, PetscInt i, const PetscInt body[2], const PetscReal F[36])
 {
-  System s = d->system;
+  s->col[i]          = i;
+  s->body[2 * i]     = body[0];
+  s->body[2 * i + 1] = body[1];
+  for (PetscInt k = 0; k < 36; k++) s->F[36 * i + k] = F[k];
+}
+
+/* Bodies get numbers as the placed blocks come, so that those of an island follow one another */
+static PetscErrorCode NumberBodies_Private(Dual d)
+{
+  System   s    = d->system;
+  PetscInt most = -1;
+
+  PetscFunctionBeginUser;
+  s->nbody = s->firstbody = 0;
+  for (PetscInt i = 0; i < 2 * s->n; i++) most = PetscMax(most, s->body[i]);
+  if (most >= d->mnumber) {
+    PetscCall(PetscFree(d->number));
+    d->mnumber = most + most / 2 + 1;
+    PetscCall(PetscMalloc1(d->mnumber, &d->number));
+  }
+  for (PetscInt i = 0; i < 2 * s->n; i++)
+    if (s->body[i] >= 0) d->number[s->body[i]] = -1;
+  for (PetscInt i = 0; i < 2 * s->n; i++) {
+    if (s->body[i] < 0) continue;
+    if (d->number[s->body[i]] < 0) d->number[s->body[i]] = s->nbody++;
+    s->body[i] = d->number[s->body[i]];
+  }
+  PetscCall(SystemReserveMotions(s));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode Serial_Private(Dual d, PetscInt n, const PetscInt ptr[], const PetscInt col[], const DualValues *values, const PetscReal b[], const Row row[])
+{
+  System           s = d->system;
+  const PetscReal *w = values->w;
 
   PetscFunctionBeginUser;
   PetscCall(Arrange_Private(d, n, ptr, col));
@@ -120,11 +156,13 @@ static PetscErrorCode Serial_Private(Dual d, PetscInt n, const PetscInt ptr[], c
     const PetscInt to = s->place[i];
 
     SetBlock_Private(s, to, &row[i], b + 3 * i);
-    for (PetscInt k = ptr[i], at = s->ptr[to]; k < ptr[i + 1]; k++, at++) { /* columns of an island keep their order */
+    if (s->bodies) SetBodies_Private(s, to, values->body + 2 * i, values->F + 36 * i);
+    for (PetscInt k = ptr[i], at = s->ptr[to]; k < ptr[i + 1] && !s->bodies; k++, at++) { /* columns of an island keep their order */
       s->col[at] = s->place[col[k]];
       SetValues_Private(row[i].rows, row[col[k]].rows, col[k] == i ? PETSC_TRUE : PETSC_FALSE, w + 9 * k, s->w + 9 * at);
     }
   }
+  if (s->bodies) PetscCall(NumberBodies_Private(d));
   d->local   = PETSC_TRUE;
   d->nisland = d->islands->n;
   d->largest = d->islands->largest;
@@ -275,14 +313,15 @@ static PetscErrorCode Shared_Private(Dual d, PetscInt first, PetscInt n, const P
   PetscFunctionReturn(0);
 }
 
-/* numbers of a block that travel beside its blocks of W */
-enum { SHIP_INTS = 4, SHIP_REALS = 7 };
+/* numbers of a block that travel beside its columns, or its bodies and F */
+enum { SHIP_INTS = 6, SHIP_REALS = 7, SHIP_F = 36 };
 
 /* Islands go to their ranks. Blocks arrive in the order of global numbers, since ranks have them in that order, and are then placed by islands. */
-static PetscErrorCode Ship_Private(Dual d, PetscInt first, PetscInt n, const PetscInt ptr[], const PetscInt col[], const PetscReal w[], const PetscReal b[], const Row row[], const PetscInt target[])
+static PetscErrorCode Ship_Private(Dual d, PetscInt first, PetscInt n, const PetscInt ptr[], const PetscInt col[], const DualValues *values, const PetscReal b[], const Row row[], const PetscInt target[])
 {
+  const PetscInt per = d->system->bodies ? 0 : 9, reals = d->system->bodies ? SHIP_REALS + SHIP_F : SHIP_REALS; /* of a column, of a block */
   System       s = d->system;
-  PetscMPIInt *ic, *is, *jc, *js; /* counts and starts of ints sent and received; of reals, 9 to a block of W, the same way */
+  PetscMPIInt *ic, *is, *jc, *js; /* counts and starts of ints sent and received; of reals the same way */
   PetscInt    *ibuf, *jbuf, *id, *at, *rows, *gptr, *gcol, total = 0, nnz = 0;
   PetscReal   *wbuf, *vbuf;
 
@@ -331,13 +370,15 @@ static PetscErrorCode Ship_Private(Dual d, PetscInt first, PetscInt n, const Pet
     ibuf[k++] = row[i].relation;
     ibuf[k++] = row[i].rows;
     ibuf[k++] = ptr[i + 1] - ptr[i];
+    ibuf[k++] = s->bodies ? values->body[2 * i] : -1;
+    ibuf[k++] = s->bodies ? values->body[2 * i + 1] : -1;
     for (PetscInt l = ptr[i]; l < ptr[i + 1]; l++) ibuf[k++] = col[l];
   }
   PetscCallMPI(MPI_Alltoallv(ibuf, ic, is, MPIU_INT, jbuf, jc, js, MPIU_INT, d->comm));
   /* reals */
   for (PetscMPIInt p = 0; p < d->size; p++) {
-    ic[p]     = 9 * (ic[p] - SHIP_INTS * d->scount[p]) + SHIP_REALS * d->scount[p];
-    jc[p]     = 9 * (jc[p] - SHIP_INTS * d->rcount[p]) + SHIP_REALS * d->rcount[p];
+    ic[p]     = (PetscMPIInt)(per * (ic[p] - SHIP_INTS * d->scount[p]) + reals * d->scount[p]);
+    jc[p]     = (PetscMPIInt)(per * (jc[p] - SHIP_INTS * d->rcount[p]) + reals * d->rcount[p]);
     is[p + 1] = is[p] + ic[p];
     js[p + 1] = js[p] + jc[p];
   }
@@ -350,7 +391,8 @@ static PetscErrorCode Ship_Private(Dual d, PetscInt first, PetscInt n, const Pet
     wbuf[k++] = row[i].lower;
     wbuf[k++] = row[i].upper;
     for (PetscInt c = 0; c < 3; c++) wbuf[k++] = b[3 * i + c];
-    for (PetscInt l = 9 * ptr[i]; l < 9 * ptr[i + 1]; l++) wbuf[k++] = w[l];
+    for (PetscInt l = per * ptr[i]; l < per * ptr[i + 1]; l++) wbuf[k++] = values->w[l];
+    for (PetscInt l = 0; l < reals - SHIP_REALS; l++) wbuf[k++] = values->F[SHIP_F * i + l];
   }
   PetscCallMPI(MPI_Alltoallv(wbuf, ic, is, MPIU_REAL, vbuf, jc, js, MPIU_REAL, d->comm));
   PetscCall(PetscMalloc4(total, &id, total, &rows, total + 1, &gptr, nnz, &gcol));
@@ -371,13 +413,15 @@ static PetscErrorCode Ship_Private(Dual d, PetscInt first, PetscInt n, const Pet
     const PetscInt to  = s->place[i];
 
     SetBlock_Private(s, to, &law, vbuf + l + 4);
+    if (s->bodies) SetBodies_Private(s, to, jbuf + k + 4, vbuf + l + SHIP_REALS);
     k += SHIP_INTS + jbuf[k + 3];
-    l += SHIP_REALS;
-    for (PetscInt j = gptr[i], at = s->ptr[to]; j < gptr[i + 1]; j++, at++, l += 9) {
+    l += reals;
+    for (PetscInt j = gptr[i], at = s->ptr[to]; j < gptr[i + 1] && !s->bodies; j++, at++, l += 9) {
       s->col[at] = s->place[gcol[j]];
       SetValues_Private(law.rows, rows[gcol[j]], gcol[j] == i ? PETSC_TRUE : PETSC_FALSE, vbuf + l, s->w + 9 * at);
     }
   }
+  if (s->bodies) PetscCall(NumberBodies_Private(d));
   PetscCall(PetscFree4(id, rows, gptr, gcol));
   PetscCall(PetscFree2(ibuf, jbuf));
   PetscCall(PetscFree2(wbuf, vbuf));
@@ -386,7 +430,7 @@ static PetscErrorCode Ship_Private(Dual d, PetscInt first, PetscInt n, const Pet
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode DualDistribute_Private(Dual d, PetscInt n, const PetscInt ptr[], const PetscInt col[], const PetscReal w[], const PetscReal b[], const Row row[])
+PetscErrorCode DualDistribute_Private(Dual d, PetscInt n, const PetscInt ptr[], const PetscInt col[], const DualValues *values, const PetscReal b[], const Row row[])
 {
   static const PetscInt empty[1] = {0};
   System                s        = d->system;
@@ -401,7 +445,7 @@ PetscErrorCode DualDistribute_Private(Dual d, PetscInt n, const PetscInt ptr[], 
   if (!n) ptr = empty;
   if (d->size == 1) {
     d->N = n;
-    PetscCall(Serial_Private(d, n, ptr, col, w, b, row));
+    PetscCall(Serial_Private(d, n, ptr, col, values, b, row));
     if (d->coloring) PetscCall(Colours_Private(d, 0, NULL));
     PetscFunctionReturn(0);
   }
@@ -416,9 +460,9 @@ PetscErrorCode DualDistribute_Private(Dual d, PetscInt n, const PetscInt ptr[], 
   PetscCall(PetscMalloc2(n, &label, n, &target));
   PetscCall(Labels_Private(d, d->sf, first, n, ptr, col, nghost, ghost, label));
   PetscCall(Targets_Private(d, layout, n, label, target));
-  if (d->largest > d->island_limit || d->matfree) PetscCall(Shared_Private(d, first, n, ptr, col, w, b, row, nghost, ghost));
+  if (!s->bodies && (d->largest > d->island_limit || d->matfree)) PetscCall(Shared_Private(d, first, n, ptr, col, values->w, b, row, nghost, ghost));
   else {
-    PetscCall(Ship_Private(d, first, n, ptr, col, w, b, row, target));
+    PetscCall(Ship_Private(d, first, n, ptr, col, values, b, row, target));
     if (d->coloring) PetscCall(Colours_Private(d, 0, NULL)); /* numbers within an island are in the order of global ones */
   }
   PetscCall(PetscFree2(label, target));

@@ -231,7 +231,7 @@ PetscErrorCode DualGetMat(Dual d, Mat *W)
 
   PetscFunctionBegin;
   if (!d->mat) {
-    if (d->system->shared || d->matfree) {
+    if (d->system->shared || d->matfree || d->system->bodies) {
       PetscCall(MatCreateShell(d->comm, n, n, PETSC_DETERMINE, PETSC_DETERMINE, d, &d->mat));
       PetscCall(MatShellSetOperation(d->mat, MATOP_MULT, (void (*)(void))DualMatMult_Private));
     } else PetscCall(DualMakeW_Private(d, MATBAIJ, &d->mat));

@@ -126,6 +126,16 @@ PetscErrorCode IslandsSetUp(Islands a, System s, PetscBool whole)
     v->cohesion += first;
     v->rho += first;
     v->balls = PETSC_TRUE;
+    if (s->bodies) {
+      v->body += 2 * first;
+      v->F += 36 * (size_t)first;
+      v->nbody = 0;
+      for (PetscInt i = 0; i < 2 * v->n; i++) {
+        if (v->body[i] < 0) continue;
+        if (!v->nbody) v->firstbody = v->body[i]; /* bodies are numbered as blocks come */
+        v->nbody = PetscMax(v->nbody, v->body[i] + 1 - v->firstbody);
+      }
+    }
     for (PetscInt i = 0; i < v->n; i++) {
       v->ptr[i]  = s->ptr[first + i] - at;
       v->diag[i] = s->diag[first + i] - at;

@@ -4,10 +4,15 @@
 #include "physics/rotation.h"
 #include <petsc/private/snesimpl.h>
 
+#define BATCH  10 /* sweeps of the warm-up between looks at the merit */
+#define WINDOW 5  /* batches by which their rate is judged */
+
 struct _p_Nlgs {
   OneContact *one;
   PetscReal  *inverse; /* 9 of each block that is no cone: of W_ii, by columns; 1 / W of an interval */
   PetscReal  *best;    /* 3 of each block: the best iterate of a solve */
+  PetscReal  *way, *before; /* 3 of each block: direction of the last step, iterate before a sweep */
+  PetscReal   change;  /* |dr|^2 / rho of the last sweep of a conjugate sequence, 0: it begins */
   PetscInt    capacity;
 };
 
@@ -22,7 +27,7 @@ PetscErrorCode NlgsDestroy(Nlgs *g)
 {
   PetscFunctionBeginUser;
   if (!*g) PetscFunctionReturn(0);
-  PetscCall(PetscFree3((*g)->one, (*g)->inverse, (*g)->best));
+  PetscCall(PetscFree5((*g)->one, (*g)->inverse, (*g)->best, (*g)->way, (*g)->before));
   PetscCall(PetscFree(*g));
   PetscFunctionReturn(0);
 }
@@ -43,8 +48,8 @@ PetscErrorCode NlgsSetUp(Nlgs g, System s)
   PetscFunctionBeginUser;
   if (s->n > g->capacity) {
     g->capacity = s->n + s->n / 2;
-    PetscCall(PetscFree3(g->one, g->inverse, g->best));
-    PetscCall(PetscMalloc3(g->capacity, &g->one, 9 * g->capacity, &g->inverse, 3 * g->capacity, &g->best));
+    PetscCall(PetscFree5(g->one, g->inverse, g->best, g->way, g->before));
+    PetscCall(PetscMalloc5(g->capacity, &g->one, 9 * g->capacity, &g->inverse, 3 * g->capacity, &g->best, 3 * g->capacity, &g->way, 3 * g->capacity, &g->before));
   }
   for (PetscInt i = 0; i < s->n; i++) {
     const PetscReal *w = s->w + 9 * s->diag[i];
@@ -107,12 +112,48 @@ FOUR_CLONES static void Sweep_Private(Nlgs g, System s, PetscInt n, const PetscI
   *size += all;
 }
 
+/* The same with the motions of bodies, s->v, which follow r */
+FOUR_CLONES static void SweepBodies_Private(Nlgs g, System s, PetscBool backwards, PetscReal omega, PetscReal *r, PetscReal *change, PetscReal *size)
+{
+  PetscReal sum = 0, all = 0;
+
+  for (PetscInt l = 0; l < s->n; l++) {
+    const PetscInt   i = backwards ? s->n - 1 - l : l, *body = s->body + 2 * i;
+    const PetscReal *w = s->w + 9 * s->diag[i], *F = s->F + 36 * i;
+    Four             a = FourLoad(s->q + 3 * i);
+    PetscReal        b[3], z[3], step[3], *x = r + 3 * i, dr = 0, rr = 0;
+
+    for (PetscInt k = 0; k < 2; k++)
+      if (body[k] >= 0) MotionVelocity(F + 18 * k, s->v + 6 * body[k], &a);
+    for (PetscInt c = 0; c < 3; c++) b[c] = a[c] - (w[c] * x[0] + w[3 + c] * x[1] + w[6 + c] * x[2]);
+    Block_Private(g, s, i, b, x, z);
+    for (PetscInt c = 0; c < 3; c++) {
+      const PetscReal y = omega == 1 ? z[c] : x[c] + omega * (z[c] - x[c]);
+
+      step[c] = y - x[c];
+      dr += step[c] * step[c];
+      rr += y * y;
+      x[c] = y;
+    }
+    if (dr > 0)
+      for (PetscInt k = 0; k < 2; k++)
+        if (body[k] >= 0) MotionAdd(F + 18 * k, step, s->v + 6 * body[k]);
+    sum += dr / s->rho[i];
+    all += rr / s->rho[i];
+  }
+  *change += sum;
+  *size += all;
+}
+
 PetscErrorCode NlgsSweep(Nlgs g, System s, PetscBool backwards, PetscReal omega, PetscReal *r, PetscReal *change, PetscReal *size)
 {
   PetscReal sum[2] = {0, 0};
 
   PetscFunctionBeginUser;
-  if (!s->nphase) Sweep_Private(g, s, s->n, NULL, backwards, omega, r, &sum[0], &sum[1]);
+  if (s->bodies) {
+    SystemMotions(s, r);
+    SweepBodies_Private(g, s, backwards, omega, r, &sum[0], &sum[1]);
+  } else if (!s->nphase) Sweep_Private(g, s, s->n, NULL, backwards, omega, r, &sum[0], &sum[1]);
   for (PetscInt l = 0; l < s->nphase; l++) {
     const PetscInt p = backwards ? s->nphase - 1 - l : l;
 
@@ -150,26 +191,73 @@ PetscErrorCode NlgsSolve(Nlgs g, System s, const NlgsOptions *o, PetscReal *r, P
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode NlgsWarmUp(Nlgs g, System s, PetscReal tol, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
+/* A sweep whose steps are taken for gradients of a conjugate gradient method (Fletcher and Reeves; begun anew when they grow): where loads are passed on
+   through many bodies this takes about a third of the sweeps. `last`: r stays as the sweep leaves it. */
+static PetscErrorCode NlgsConjugate_Private(Nlgs g, System s, PetscBool last, PetscReal *r, PetscReal sum[2])
 {
-  PetscReal last = PETSC_INFINITY;
+  PetscReal *way = g->way + 3 * s->first, *before = g->before + 3 * s->first, beta;
 
   PetscFunctionBeginUser;
-  for (PetscInt sweeps = 0; sweeps < 100;) {
-    for (PetscInt k = 0; k < 10; k++) {
+  PetscCall(PetscArraycpy(before, r, 3 * s->n));
+  PetscCall(NlgsSweep(g, s, PETSC_FALSE, 1, r, &sum[0], &sum[1]));
+  PetscCall(SystemSum(s, 2, sum));
+  beta = g->change > 0 && sum[0] <= g->change ? sum[0] / g->change : 0;
+  for (PetscInt i = 0; i < 3 * s->n; i++) {
+    const PetscReal step = r[i] - before[i], more = beta > 0 ? beta * way[i] : 0;
+
+    if (!last) r[i] += more;
+    way[i] = step + more;
+  }
+  g->change = sum[0];
+  PetscFunctionReturn(0);
+}
+
+/* What sweeps and Newton solves cost, in nanoseconds of one processor; only their ratio decides, and it is known by counting */
+static PetscReal SweepCost_Private(System s)
+{
+  return s->bodies ? 150. * s->n : 60. * s->n + 4. * s->ptr[s->n];
+}
+
+PetscErrorCode NlgsWarmUp(Nlgs g, Newton newton, System s, PetscReal tol, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
+{
+  const PetscReal sweep = SweepCost_Private(s);
+  PetscReal       merit[WINDOW], limit = -1; /* the last ones; cost of the alternative */
+  PetscInt        batch = 0;
+
+  PetscFunctionBeginUser;
+  g->change = 0;
+  for (;; batch++) {
+    PetscReal last, slow;
+
+    for (PetscInt k = 0; k < BATCH; k++) {
       PetscReal sum[2];
 
-      PetscCall(NlgsSweep(g, s, PETSC_FALSE, 1, r, &sum[0], &sum[1]));
+      if (batch) PetscCall(NlgsConjugate_Private(g, s, (PetscBool)(k + 1 == BATCH), r, sum));
+      else {
+        PetscCall(NlgsSweep(g, s, PETSC_FALSE, 1, r, &sum[0], &sum[1]));
+        PetscCall(SystemSum(s, 2, sum));
+      }
       report->sweeps++;
-      PetscCall(SystemSum(s, 2, sum));
       if (sum[0] <= tol * tol * sum[1]) break;
     }
-    sweeps += 10;
     PetscCall(SystemMult(s, r, u));
     PetscCall(SystemMerit(s, r, u, &report->merit));
     PetscCall(SolveMonitorCall(monitor, report));
-    if (report->merit <= tol || !(report->merit <= 0.1 * last) || (sweeps == 10 && !(report->merit <= 1e-3))) break;
-    last = report->merit;
+    last = batch ? merit[(batch - 1) % WINDOW] : PETSC_INFINITY;
+    slow = batch >= WINDOW ? merit[batch % WINDOW] : batch ? merit[0] : PETSC_INFINITY;
+    merit[batch % WINDOW] = report->merit;
+    if (report->merit <= tol || PetscIsInfOrNanReal(report->merit)) break;
+    if (report->merit <= 0.1 * last && report->merit <= 1e-3 && batch < 10) continue; /* quick: no need to ask what else there is */
+    if (limit < 0) PetscCall(NewtonEstimate(newton, s, r, &limit));
+    if (!batch) {
+      if (limit < 3 * BATCH * sweep) break;
+      continue;
+    }
+    { /* sweeps to go if they go on as in the last ones, but no more than the alternative would take, all in all */
+      const PetscReal rate = PetscLogReal(slow / report->merit) / PetscMin(batch, WINDOW), left = rate > 0 ? BATCH * PetscLogReal(report->merit / tol) / rate : PETSC_INFINITY;
+
+      if (left * sweep > limit || report->sweeps * sweep > limit) break;
+    }
   }
   PetscFunctionReturn(0);
 }

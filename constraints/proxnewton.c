@@ -11,6 +11,7 @@ PetscErrorCode NewtonCreate(Newton *w)
   PetscFunctionBeginUser;
   PetscCall(PetscNew(w));
   PetscCall(BlockLUCreate(&(*w)->lu));
+  PetscCall(BodyLUCreate(&(*w)->bodylu));
   PetscFunctionReturn(0);
 }
 
@@ -19,6 +20,7 @@ PetscErrorCode NewtonDestroy(Newton *w)
   PetscFunctionBeginUser;
   if (!*w) PetscFunctionReturn(0);
   PetscCall(BlockLUDestroy(&(*w)->lu));
+  PetscCall(BodyLUDestroy(&(*w)->bodylu));
   PetscCall(PetscFree5((*w)->ua, (*w)->rk, (*w)->best, (*w)->x, (*w)->f));
   PetscCall(PetscFree6((*w)->m, (*w)->dd, (*w)->z, (*w)->h, (*w)->state, (*w)->inverse));
   PetscCall(NewtonReset(*w));
@@ -51,8 +53,31 @@ PetscErrorCode NewtonReserve(Newton w, System s)
     PetscCall(PetscMalloc6(9 * c, &w->m, 9 * c, &w->dd, 3 * c + 1, &w->z, 9 * c, &w->h, c, &w->state, 9 * c, &w->inverse));
   }
   if (w->graph != s && !s->shared && !s->matfree) {
-    PetscCall(BlockLUSetGraph(w->lu, s->n, s->ptr, s->col));
+    if (s->bodies) PetscCall(BodyLUReset(w->bodylu));
+    else PetscCall(BlockLUSetGraph(w->lu, s->n, s->ptr, s->col));
     w->graph = s;
+  }
+  PetscFunctionReturn(0);
+}
+
+#define NEWTON_SOLVES 8 /* that a problem mostly takes */
+
+PetscErrorCode NewtonEstimate(Newton w, System s, const PetscReal *r, PetscReal *cost)
+{
+  PetscReal products;
+
+  PetscFunctionBeginUser;
+  *cost = PETSC_INFINITY;
+  if (s->shared || s->matfree) PetscFunctionReturn(0);
+  PetscCall(NewtonReserve(w, s));
+  for (PetscInt i = 0; i < s->n; i++) w->state[i] = r[3 * i] != 0 || r[3 * i + 1] != 0 || r[3 * i + 2] != 0;
+  if (s->bodies) {
+    PetscCall(BodyLUEstimate(w->bodylu, s, w->state, &products));
+    *cost = NEWTON_SOLVES * (60 * products + 700. * s->n);
+  } else {
+    PetscCall(BlockLUSetActive(w->lu, w->state));
+    BlockLUGetProducts(w->lu, &products);
+    *cost = NEWTON_SOLVES * (8 * products + 100. * s->n + 10. * s->ptr[s->n]);
   }
   PetscFunctionReturn(0);
 }
@@ -302,6 +327,40 @@ static PetscErrorCode ProxSolveLU_Private(Newton w, System s, PetscBool *ok)
   PetscFunctionReturn(0);
 }
 
+/* The same on the bodies: rows m (F v)_i + dd x_i = b_i with v = F^T x, so K = dd^-1 m, c = dd^-1 b */
+static PetscErrorCode ProxSolveBodies_Private(Newton w, System s, PetscBool *ok)
+{
+  PetscReal *e = w->f, *v = w->z;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < s->n; i++)
+    for (PetscInt c = 0; c < 3; c++) e[3 * i + c] = w->state[i] == STATE_FIXED ? w->x[3 * i + c] : 0;
+  PetscCall(SystemMult(s, e, v));
+  *ok = PETSC_TRUE;
+  for (PetscInt i = 0; i < s->n; i++) {
+    const PetscReal *m = w->m + 9 * i, *dd = w->dd + 9 * i;
+    PetscReal       *x = w->x + 3 * i, *K = w->h + 9 * i, a[3], b[3], inverse[9];
+
+    if (w->state[i] == STATE_FIXED) continue;
+    for (PetscInt c = 0; c < 3; c++) a[c] = v[3 * i + c] - s->q[3 * i + c];
+    if (w->state[i] == STATE_PLAIN) {
+      for (PetscInt k = 0; k < 9; k++) K[k] = k % 4 ? 0 : 1 / dd[0];
+      for (PetscInt c = 0; c < 3; c++) x[c] = (x[c] - a[c]) / dd[0];
+      continue;
+    }
+    if (!Mat3Inverse(dd, inverse)) {
+      *ok = PETSC_FALSE;
+      PetscFunctionReturn(0);
+    }
+    for (PetscInt c = 0; c < 3; c++) b[c] = x[c] - (m[3 * c] * a[0] + m[3 * c + 1] * a[1] + m[3 * c + 2] * a[2]);
+    Mat3Mult(inverse, m, K);
+    Mat3Vec(inverse, b, x);
+  }
+  PetscCall(BodyLUFactor(w->bodylu, s, w->state, w->h, ok)); /* FIXED is 0 */
+  if (*ok) BodyLUSolve(w->bodylu, s, w->state, w->h, w->x);
+  PetscFunctionReturn(0);
+}
+
 typedef enum { INNER_DONE, INNER_CONVERGED, INNER_FAILED } InnerReason;
 
 /* One inner problem: K* holds u^ + alpha D (r - rk), by Newton with full steps. On DONE the merit of (r, u) itself is below tol. */
@@ -356,7 +415,8 @@ static PetscErrorCode ProxInner_Private(Newton w, System s, PetscReal alpha, Pet
     if (s->shared || s->matfree) {
       PetscCall(ProxFixedProduct_Private(w, s));
       PetscCall(ProxSolveKSP_Private(w, s, &ok));
-    } else PetscCall(ProxSolveLU_Private(w, s, &ok));
+    } else if (s->bodies) PetscCall(ProxSolveBodies_Private(w, s, &ok));
+    else PetscCall(ProxSolveLU_Private(w, s, &ok));
     report->newton++;
     if (!ok) break;
     for (PetscInt i = 0; i < 3 * s->n; i++) r[i] += w->x[i];

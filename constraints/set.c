@@ -61,6 +61,9 @@ PetscErrorCode ConstraintSetDestroy(ConstraintSet *set)
   PetscCall(PetscFree(s->touch_row));
   PetscCall(PetscFree(s->side_row));
   PetscCall(PetscFree(s->remote));
+  PetscCall(PetscFree(s->body));
+  PetscCall(PetscFree(s->F));
+  PetscCall(PetscFree(s->motion));
   PetscCall(PetscFree(s->ptr));
   PetscCall(PetscFree(s->col));
   PetscCall(PetscFree(s->w));

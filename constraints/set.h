@@ -107,7 +107,7 @@ PETSC_EXTERN PetscErrorCode ConstraintSetSetCentres(ConstraintSet set, PetscBool
 PETSC_EXTERN ContactState ConstraintGetState(const Constraint *row);
 /* f (3 per node of the part) += forces of the rows of the last step on body `body` of this rank, by the shape functions of their points */
 PETSC_EXTERN PetscErrorCode ConstraintSetAddForces(ConstraintSet set, PetscInt body, PetscReal f[]);
-/* The last dual problem, as DualSetProblem() was given it */
+/* Collective. The last dual problem, as DualSetProblem() takes it */
 PETSC_EXTERN PetscErrorCode ConstraintSetGetProblem(ConstraintSet set, PetscInt *n, const PetscInt **ptr, const PetscInt **col, const PetscReal **w, const PetscReal **b, const Row **row);
 /* Blocks of this rank in the last step, ascending by key; U and R as they ended */
 PETSC_EXTERN PetscErrorCode ConstraintSetGetRows(ConstraintSet set, PetscInt *n, const Constraint **row);

@@ -89,8 +89,7 @@ PetscErrorCode ConstraintSetTouches_Private(ConstraintSet set)
   PetscFunctionReturn(0);
 }
 
-/* Points of the k-th touched body; its touches are list[0 .. n - 1] */
-static void ConstraintSetBody_Private(ConstraintSet set, PetscInt k, Domain **domain, PetscInt *n, const PetscInt **list)
+void ConstraintSetBody_Private(ConstraintSet set, PetscInt k, Domain **domain, PetscInt *n, const PetscInt **list)
 {
   const PetscInt b = set->touched[k];
 
@@ -145,13 +144,13 @@ PetscErrorCode ConstraintSetImpulse_Private(ConstraintSet set, const PetscReal R
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage)
+PetscErrorCode ConstraintSetBlocks_Private(ConstraintSet set, const Stage *stage)
 {
   PetscInt size = 0, at = 0, nnz = 0;
-  Stage    local = *stage;
+  Stage    local = {0};
 
   PetscFunctionBeginUser;
-  PetscCall(ConstraintSetHeldCondense_Private(set, stage));
+  if (stage) local = *stage;
   GrowArray(set->ntouch, set->mtouch_row, set->touch_row);
   GrowArray(2 * set->n, set->mside_row, set->side_row);
   for (PetscInt k = 0; k < set->ntouched; k++) {
@@ -177,7 +176,8 @@ PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage)
       set->touch_row[list[i]] = (BlockRow){n, w, w + n + 9 * n * i};
     }
     StageSetBatch(&local, domain->batch);
-    if (set->supports.nholder && set->supports.of[set->touched[k]] >= 0) PetscCall(ConstraintSetReduce_Private(set, &local, set->supports.of[set->touched[k]], n, set->points, set->frames, w + n));
+    if (set->bodies) ConstraintSetProducts_Private(set, n, list, w + n);
+    else if (set->supports.nholder && set->supports.of[set->touched[k]] >= 0) PetscCall(ConstraintSetReduce_Private(set, &local, set->supports.of[set->touched[k]], n, set->points, set->frames, w + n));
     else PetscCall((*domain->batch->ops->compliance)(domain->batch, domain->lane, &local, n, set->points, set->frames, w + n));
     at += n + 9 * n * n;
   }
@@ -209,7 +209,21 @@ PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage)
     }
     set->ptr[i + 1] = nnz;
   }
-  PetscCall(ConstraintSetHeldBlocks_Private(set));
+  set->blocks = PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ConstraintSetCondense(ConstraintSet set, const Stage *stage)
+{
+  PetscFunctionBeginUser;
+  PetscCall(ConstraintSetHeldCondense_Private(set, stage));
+  PetscCall(ConstraintSetTakesBodies_Private(set, &set->bodies));
+  set->blocks = PETSC_FALSE;
+  if (set->bodies) PetscCall(ConstraintSetMotions_Private(set, stage));
+  else {
+    PetscCall(ConstraintSetBlocks_Private(set, stage));
+    PetscCall(ConstraintSetHeldBlocks_Private(set));
+  }
   set->fresh = PETSC_TRUE;
   PetscFunctionReturn(0);
 }

@@ -67,6 +67,7 @@ PetscErrorCode ConstraintSetAddForces(ConstraintSet set, PetscInt body, PetscRea
 PetscErrorCode ConstraintSetGetProblem(ConstraintSet set, PetscInt *n, const PetscInt **ptr, const PetscInt **col, const PetscReal **w, const PetscReal **b, const Row **row)
 {
   PetscFunctionBeginUser;
+  if (set->bodies && !set->blocks) PetscCall(ConstraintSetBlocks_Private(set, NULL));
   *n   = set->n;
   *ptr = set->ptr;
   *col = set->col;

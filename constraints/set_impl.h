@@ -97,6 +97,12 @@ struct _p_ConstraintSet {
   ContactLaw   *laws;
   PetscBool     taken;            /* du has taken up impulses R of this step */
   PetscBool     fresh;            /* W is not the one that the dual has */
+  PetscBool     able, able_known; /* all bodies have six unknowns or none */
+  PetscBool     bodies, blocks;   /* W is given by bodies, not multiplied out; it is there as blocks */
+  PetscInt     *body, mbody;      /* 2 a block: ids of bodies that can move, -1: none */
+  PetscReal    *F;                /* 36 a block, see DualSetProblemByBodies() */
+  PetscReal    *motion;           /* 18 a touch: its part of that */
+  PetscInt      mmotion;
   PetscInt      step;             /* detections so far: bodies are glued at the first only */
   PetscInt      n, capacity;      /* blocks here */
   PetscInt      first;            /* number of the first of them over all ranks */
@@ -149,6 +155,15 @@ PETSC_INTERN PetscErrorCode SideExchangeRows(SideExchange *e, const BlockRow tou
 PETSC_INTERN PetscErrorCode ConstraintSetCentres_Private(ConstraintSet set, const Stage *stage);
 /* set_overlap.c: after the first detection */
 PETSC_INTERN PetscErrorCode ConstraintSetOverlaps_Private(ConstraintSet set, const Stage *stage);
+/* set_bodies.c: rows by the motions of bodies, if all that are touched have six unknowns; the trace of W_ii */
+PETSC_INTERN PetscErrorCode ConstraintSetTakesBodies_Private(ConstraintSet set, PetscBool *yes);
+PETSC_INTERN PetscErrorCode ConstraintSetMotions_Private(ConstraintSet set, const Stage *stage);
+PETSC_INTERN PetscReal      ConstraintSetTrace_Private(ConstraintSet set, PetscInt i);
+/* Compliance of the n touches of a body, as FormulationOps has it, from their motions */
+PETSC_INTERN void           ConstraintSetProducts_Private(ConstraintSet set, PetscInt n, const PetscInt list[], PetscReal W[]);
+/* W as blocks; after the step only by motions, then there is no stage; points of the k-th touched body, whose touches are list[0 .. n - 1] */
+PETSC_INTERN PetscErrorCode ConstraintSetBlocks_Private(ConstraintSet set, const Stage *stage);
+PETSC_INTERN void           ConstraintSetBody_Private(ConstraintSet set, PetscInt k, Domain **domain, PetscInt *n, const PetscInt **list);
 /* set_condense.c: touches of the blocks; velocities of their points (3 each), at t or at the end; du of the bodies by impulses R (3 per block) */
 PETSC_INTERN PetscErrorCode ConstraintSetVelocities_Private(ConstraintSet set, const Stage *stage, PetscBool end, PetscReal v[]);
 PETSC_INTERN PetscErrorCode ConstraintSetTouches_Private(ConstraintSet set);

@@ -49,17 +49,8 @@ static void ConstraintWork_Private(const Constraint *row, const PetscReal *R, co
 /* |R|^2 / rho of block i, with the merit's rho = rows / trace W_ii, and rho |B|^2 */
 static void ConstraintSetEnergies_Private(ConstraintSet set, PetscInt i, PetscReal *s, PetscReal *b)
 {
-  const PetscReal *R = set->r + 3 * i, *B = set->b + 3 * i;
-  PetscInt         lo = set->ptr[i], hi = set->ptr[i + 1] - 1;
-  PetscReal        rho;
+  const PetscReal *R = set->r + 3 * i, *B = set->b + 3 * i, rho = 3 / ConstraintSetTrace_Private(set, i);
 
-  while (lo < hi) {
-    const PetscInt mid = lo + (hi - lo) / 2;
-
-    if (set->col[mid] < set->first + i) lo = mid + 1;
-    else hi = mid;
-  }
-  rho = 3 / (set->w[9 * lo] + set->w[9 * lo + 4] + set->w[9 * lo + 8]);
   *s  = (R[0] * R[0] + R[1] * R[1] + R[2] * R[2]) / rho;
   *b  = (B[0] * B[0] + B[1] * B[1] + B[2] * B[2]) * rho;
 }
@@ -136,7 +127,8 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
       ConstraintShift_Private(set, stage, row);
       for (PetscInt k = 0; k < 3; k++) set->b[3 * i + k] = row->flags & CONSTRAINT_INERT ? 0 : row->Uf[k] + row->shift[k];
     }
-    if (set->fresh) PetscCall(DualSetProblem(set->dual, set->n, set->ptr, set->col, set->w, set->b, set->laws_of));
+    if (set->fresh && set->bodies) PetscCall(DualSetProblemByBodies(set->dual, set->n, set->ptr, set->col, set->body, set->F, set->b, set->laws_of));
+    else if (set->fresh) PetscCall(DualSetProblem(set->dual, set->n, set->ptr, set->col, set->w, set->b, set->laws_of));
     else PetscCall(DualSetB(set->dual, set->b));
     set->fresh = PETSC_FALSE;
     PetscCall(DualSolve(set->dual, set->r, set->u, &reason));

@@ -16,6 +16,8 @@ PetscErrorCode SystemDestroy(System *s)
   PetscCall(PetscFree3((*s)->ptr, (*s)->diag, (*s)->q));
   PetscCall(PetscFree2((*s)->col, (*s)->w));
   PetscCall(PetscFree7((*s)->relation, (*s)->rows, (*s)->mu, (*s)->lo, (*s)->hi, (*s)->rho, (*s)->cohesion));
+  PetscCall(PetscFree2((*s)->body, (*s)->F));
+  PetscCall(PetscFree((*s)->v));
   PetscCall(PetscFree((*s)->phase));
   PetscCall(PetscFree((*s)->order));
   PetscCall(PetscFree(*s));
@@ -39,6 +41,50 @@ PetscErrorCode SystemReserve(System s, PetscInt n, PetscInt nnz)
     PetscCall(PetscMalloc2(s->wcapacity, &s->col, 9 * s->wcapacity + 4, &s->w));
   }
   PetscFunctionReturn(0);
+}
+
+PetscErrorCode SystemReserveBodies(System s)
+{
+  PetscFunctionBeginUser;
+  if (s->n > s->bcapacity || !s->bcapacity) {
+    s->bcapacity = s->n + s->n / 2 + 1;
+    PetscCall(PetscFree2(s->body, s->F));
+    PetscCall(PetscMalloc2(2 * s->bcapacity, &s->body, 36 * s->bcapacity + 4, &s->F));
+  }
+  for (PetscInt k = 0; k < 4; k++) s->F[36 * s->n + k] = 0;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode SystemReserveMotions(System s)
+{
+  PetscFunctionBeginUser;
+  if (s->nbody > s->vcapacity || !s->vcapacity) {
+    s->vcapacity = s->nbody + s->nbody / 2 + 1;
+    PetscCall(PetscFree(s->v));
+    PetscCall(PetscMalloc1(6 * s->vcapacity, &s->v));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* W_ii; a row that the block does not have has zeros in F and the mean of the others on the diagonal */
+static void Diagonal_Private(System s, PetscInt i)
+{
+  PetscReal *w = s->w + 9 * s->diag[i], trace;
+
+  for (PetscInt c = 0; c < 3; c++)
+    for (PetscInt r = 0; r < 3; r++) {
+      PetscReal side[2] = {0, 0};
+
+      for (PetscInt a = 0; a < 2; a++) {
+        const PetscReal *f = s->F + 36 * i + 18 * a;
+
+        if (s->body[2 * i + a] < 0) continue;
+        for (PetscInt k = 0; k < 6; k++) side[a] += f[3 * k + r] * f[3 * k + c];
+      }
+      w[3 * c + r] = side[0] + side[1];
+    }
+  trace = w[0] + w[4] + w[8];
+  for (PetscInt c = s->rows[i]; c < 3; c++) w[4 * c] = trace / s->rows[i];
 }
 
 /* q -= W c n: the cone of a cohesive contact holds r + c n */
@@ -80,6 +126,7 @@ PetscErrorCode SystemSetUp(System s)
     while (d < s->ptr[i + 1] && s->col[d] != i) d++;
     PetscCheck(d < s->ptr[i + 1], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "W has no diagonal block for contact %" PetscInt_FMT, Number_Private(s, i));
     s->diag[i] = d;
+    if (s->bodies) Diagonal_Private(s, i);
     for (PetscInt c = 0; c < s->rows[i]; c++) trace += s->w[9 * d + 4 * c];
     PetscCheck(trace > 0 && !PetscIsInfReal(trace), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "W has no positive diagonal at contact %" PetscInt_FMT ": neither of its bodies can move", Number_Private(s, i));
     s->rho[i] = s->rows[i] / trace;
@@ -119,10 +166,33 @@ FOUR_CLONES static void Mult_Private(System s, const PetscReal *r, PetscReal *u)
   }
 }
 
+FOUR_CLONES void SystemMotions(System s, const PetscReal *r)
+{
+  for (PetscInt k = 6 * s->firstbody; k < 6 * (s->firstbody + s->nbody); k++) s->v[k] = 0;
+  for (PetscInt i = 0; i < s->n; i++)
+    for (PetscInt a = 0; a < 2; a++)
+      if (s->body[2 * i + a] >= 0) MotionAdd(s->F + 36 * i + 18 * a, r + 3 * i, s->v + 6 * s->body[2 * i + a]);
+}
+
+FOUR_CLONES static void MultBodies_Private(System s, PetscReal *u)
+{
+  for (PetscInt i = 0; i < s->n; i++) {
+    Four a = FourLoad(s->q + 3 * i);
+
+    for (PetscInt k = 0; k < 2; k++)
+      if (s->body[2 * i + k] >= 0) MotionVelocity(s->F + 36 * i + 18 * k, s->v + 6 * s->body[2 * i + k], &a);
+    for (PetscInt c = 0; c < 3; c++) u[3 * i + c] = a[c];
+  }
+}
+
 PetscErrorCode SystemMult(System s, PetscReal *r, PetscReal *u)
 {
   PetscFunctionBeginUser;
   if (s->product) PetscCall((*s->product)(s, r, u));
+  else if (s->bodies) {
+    SystemMotions(s, r);
+    MultBodies_Private(s, u);
+  }
   else {
     if (s->exchange) PetscCall((*s->exchange)(s, r));
     Mult_Private(s, r, u);

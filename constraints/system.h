@@ -28,7 +28,14 @@ struct _p_System {
   PetscReal      scale;               /* sum rho |q|^2, or |q| of FCLib's error */
   PetscBool      cohesive;            /* some blocks are */
   PetscBool      balls;               /* all blocks are cones with finite friction above 1e-6, equal rows or one-sided limits: what an interior point method can do */
+  /* W by bodies of six unknowns instead of by blocks: W_ij = sum over the bodies b of both of F_ib F_jb^T. ptr, col, w then hold diagonal blocks only. */
+  PetscBool      bodies;
+  PetscInt       nbody, firstbody;    /* bodies of this part, and where they begin in the rank's system */
+  PetscInt      *body;                /* 2 a block: number in the rank's system, -1: none that can move */
+  PetscReal     *F;                   /* 2 x 18 a block: 3x6 by columns; 4 numbers more at the end */
+  PetscReal     *v;                   /* 6 a body of the rank's system: scratch for motions F^T r */
   PetscInt       capacity, wcapacity; /* what is allocated: blocks, values */
+  PetscInt       bcapacity, vcapacity;
   PetscBool      matfree;             /* off-diagonal blocks are not known, only products */
   /* Several ranks may share one system: sums then go over `comm`. */
   MPI_Comm       comm;
@@ -44,7 +51,12 @@ PETSC_EXTERN PetscErrorCode SystemCreate(System *s);
 PETSC_EXTERN PetscErrorCode SystemDestroy(System *s);
 /* Room for n blocks and nnz blocks of W; n is set, contents are not. */
 PETSC_EXTERN PetscErrorCode SystemReserve(System s, PetscInt n, PetscInt nnz);
-/* After pattern, values and laws are in place: diag, rho. Refuses blocks without stiffness. */
+/* Room for bodies of the n blocks, after SystemReserve(); once nbody is known, for their motions */
+PETSC_EXTERN PetscErrorCode SystemReserveBodies(System s);
+PETSC_EXTERN PetscErrorCode SystemReserveMotions(System s);
+/* v = F^T r of the bodies of s */
+PETSC_EXTERN void SystemMotions(System s, const PetscReal *r);
+/* After pattern, values and laws are in place: diag, rho; with bodies the diagonal blocks. Refuses blocks without stiffness. */
 PETSC_EXTERN PetscErrorCode SystemSetUp(System s);
 /* After q is in place, as it is given: scale. Refuses what is not finite. */
 PETSC_EXTERN PetscErrorCode SystemSetScale(System s);
@@ -104,5 +116,3 @@ static inline PetscErrorCode SolveMonitorCall(const SolveMonitors *m, const Solv
 }
 /* Sweeps until the merit is at most tol */
 PETSC_EXTERN PetscErrorCode NlgsSolve(Nlgs g, System s, const NlgsOptions *options, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor);
-/* Policy of the warm-up: ten sweeps, further tens while each is worth it; u = W r + q at the end */
-PETSC_EXTERN PetscErrorCode NlgsWarmUp(Nlgs g, System s, PetscReal tol, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor);

@@ -264,42 +264,49 @@ static PetscErrorCode RigidVelocities_Private(Batch batch, PetscInt d, const Sta
   PetscFunctionReturn(0);
 }
 
-/* W_ij = (e_i.e_j / m + (r_i x e_i).J^-1 (r_j x e_j)) / sm. In the body's frame, each direction as six numbers times the root of the inverse mass matrix,
-   so that W is symmetric to the last bit. */
-static PetscErrorCode RigidCompliance_Private(Batch batch, PetscInt d, const Stage *stage, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
+/* Each direction in the body's frame as six numbers times the root of the inverse mass matrix: (e, r x e) along the principal axes */
+static PetscErrorCode RigidMotions_Private(Batch batch, PetscInt d, const Stage *stage, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal F[])
 {
-  Rigid           *rigid = (Rigid *)batch->data;
+  const Rigid     *rigid = (Rigid *)batch->data;
   const PetscReal *R = rigid->qh + 12 * d + 3, m = PetscSqrtReal(1 / (batch->part->total * rigid->sm));
-  PetscReal       *g;
 
   PetscFunctionBeginUser;
   (void)stage;
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt k = 0; k < 3; k++) {
+      PetscReal *f = F + 18 * i + k, e[3], t[3];
+
+      Mat3TransposeVec(R, frame + 9 * i + 3 * k, e);
+      Vec3Cross(p[i]->X, e, t);
+      for (PetscInt c = 0; c < 3; c++) {
+        f[3 * c]       = m * e[c];
+        f[3 * (3 + c)] = (rigid->axes[c] * t[0] + rigid->axes[3 + c] * t[1] + rigid->axes[6 + c] * t[2]) * rigid->root[c];
+      }
+    }
+  PetscFunctionReturn(0);
+}
+
+/* W_ij = (e_i.e_j / m + (r_i x e_i).J^-1 (r_j x e_j)) / sm, symmetric to the last bit */
+static PetscErrorCode RigidCompliance_Private(Batch batch, PetscInt d, const Stage *stage, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[])
+{
+  Rigid *rigid = (Rigid *)batch->data;
+
+  PetscFunctionBeginUser;
   if (18 * n > rigid->capacity) {
     rigid->capacity = 36 * n;
     PetscCall(PetscFree(rigid->work));
     PetscCall(PetscMalloc1(rigid->capacity, &rigid->work));
   }
-  g = rigid->work;
-  for (PetscInt i = 0; i < n; i++)
-    for (PetscInt k = 0; k < 3; k++) {
-      PetscReal *b = g + 6 * (3 * i + k), e[3], t[3];
-
-      Mat3TransposeVec(R, frame + 9 * i + 3 * k, e);
-      Vec3Cross(p[i]->X, e, t);
-      for (PetscInt c = 0; c < 3; c++) {
-        b[c]     = m * e[c];
-        b[3 + c] = (rigid->axes[c] * t[0] + rigid->axes[3 + c] * t[1] + rigid->axes[6 + c] * t[2]) * rigid->root[c];
-      }
-    }
+  PetscCall(RigidMotions_Private(batch, d, stage, n, p, frame, rigid->work));
   for (PetscInt i = 0; i < n; i++)
     for (PetscInt j = i; j < n; j++) {
       PetscReal *w = W + 9 * (n * i + j), *t = W + 9 * (n * j + i);
 
       for (PetscInt k = 0; k < 3; k++)
         for (PetscInt l = 0; l < 3; l++) {
-          const PetscReal *a = g + 6 * (3 * i + k), *b = g + 6 * (3 * j + l);
+          const PetscReal *a = rigid->work + 18 * i + k, *b = rigid->work + 18 * j + l;
 
-          t[3 * k + l] = w[3 * l + k] = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
+          t[3 * k + l] = w[3 * l + k] = a[0] * b[0] + a[3] * b[3] + a[6] * b[6] + a[9] * b[9] + a[12] * b[12] + a[15] * b[15];
         }
     }
   PetscFunctionReturn(0);
@@ -333,5 +340,5 @@ const FormulationOps FormulationRigid = {
   .name = "rigid", .help = "rigid: six unknowns; free flight keeps energy and momentum exactly", .code = 1, .size = RigidSize_Private, .setup = RigidSetUp_Private,
   .destroy = RigidDestroy_Private, .start = RigidStart_Private, .predict = RigidPredict_Private, .linearize = RigidLinearize_Private, .solve = RigidSolve_Private,
   .correct = RigidCorrect_Private, .energies = RigidEnergies_Private, .point = RigidPoint_Private, .addforce = RigidAddForce_Private, .stress = RigidStress_Private,
-  .momentum = RigidMomentum_Private, .placement = RigidPlacement_Private, .velocities = RigidVelocities_Private, .compliance = RigidCompliance_Private, .impulse = RigidImpulse_Private,
+  .momentum = RigidMomentum_Private, .placement = RigidPlacement_Private, .velocities = RigidVelocities_Private, .compliance = RigidCompliance_Private, .motions = RigidMotions_Private, .impulse = RigidImpulse_Private,
 };

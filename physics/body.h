@@ -129,6 +129,7 @@ struct _FormulationOps {
   PetscErrorCode (*nodes)(Batch, PetscInt d, PetscInt n, const PetscInt node[], PetscReal x[], PetscReal v[]);
   PetscErrorCode (*velocities)(Batch, PetscInt d, const Stage *, PetscInt n, const MaterialPoint *const p[], PetscBool end, PetscReal v[]); /* at t, or of u + du as it is */
   PetscErrorCode (*compliance)(Batch, PetscInt d, const Stage *, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal W[]);    /* E_i C_ij E_j^T, 3x3 blocks by columns, block (i, j) at 9 (n i + j); the directions E are rows of the frames. NULL: it has no unknowns */
+  PetscErrorCode (*motions)(Batch, PetscInt d, const Stage *, PetscInt n, const MaterialPoint *const p[], const PetscReal frame[], PetscReal F[]); /* of what has six unknowns: F_i, 3x6 by columns, such that block (i, j) of the compliance is F_i F_j^T. NULL: it has others */
   PetscErrorCode (*impulse)(Batch, PetscInt d, PetscInt n, const MaterialPoint *const p[], const PetscReal P[]);                       /* du += A^-1 H^T P */
   PetscErrorCode (*conserve)(Batch, const Stage *); /* momentum of du as the loads and the impulses so far have it; NULL: it has it anyway */
 };

@@ -91,7 +91,7 @@ def read_csv(path):
     return {n: rows[:, i] for i, n in enumerate(names)}
 
 
-def play(exe, bodies, dt, steps, probes=None, contact=None, gravity=None, extra=None, every=1, options=(), timeout=None):
+def play(exe, bodies, dt, steps, probes=None, contact=None, gravity=None, extra=None, every=1, options=(), timeout=None, ranks=1):
     """One run of a model: its history and its summary. bodies, probes: {name: section}; contact: that section; extra: other sections of the options file."""
     directory = temporary()
     model = {"ts": {"type": "zhangskeel", "dt": dt, "max_steps": steps}, "bodies": list(bodies), **bodies, **(extra or {}), "output": {"history": "h.csv", "digits": 17, "interval": dt * every}}
@@ -100,7 +100,7 @@ def play(exe, bodies, dt, steps, probes=None, contact=None, gravity=None, extra=
     if gravity is not None: model["gravity"] = [float(x) for x in gravity]
     with open(os.path.join(directory, "case.yml"), "w") as f: json.dump(model, f)
     # no guard: cases look at the balance themselves
-    r = run(exe, ["-options_file", "case.yml", "-progress", "false", "-energy_guard", 0, "-summary", "s.json", *options], directory=directory, timeout=timeout)
+    r = run(exe, ["-options_file", "case.yml", "-progress", "false", "-energy_guard", 0, "-summary", "s.json", *options], directory=directory, timeout=timeout, ranks=ranks)
     with open(r.path("s.json")) as f: return read_csv(r.path("h.csv")), json.load(f)
 
 
