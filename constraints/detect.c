@@ -99,10 +99,16 @@ PetscErrorCode DetectorSetFilter(Detector d, PetscBool (*fn)(void *, PetscInt, P
 
 PetscErrorCode DetectorSetFromOptions(Detector d)
 {
+  char      text[64];
+  PetscInt  k = 0;
+  PetscBool given;
+
   PetscFunctionBeginUser;
-  PetscOptionsBegin(d->comm, NULL, "Contact detection", NULL);
-  PetscCall(PetscOptionsEnum("-contact_points", "Contacts of two faces: corners of what they share (of deformable bodies: nodes of one side), all, or one for every two elements", "DetectorSetPoints", ContactPointsTypes, (PetscEnum)d->points, (PetscEnum *)&d->points, NULL));
-  PetscOptionsEnd();
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-contact_points", text, sizeof(text), &given));
+  if (!given) PetscFunctionReturn(0);
+  while (k < 3 && strcmp(text, ContactPointsTypes[k])) k++;
+  PetscCheck(k < 3, d->comm, PETSC_ERR_USER_INPUT, "contact_points: there is no '%s'; take hull, all or centroid", text);
+  d->points = (ContactPoints)k;
   PetscFunctionReturn(0);
 }
 
@@ -144,6 +150,9 @@ PetscErrorCode DetectPartSetUp_Private(DetectPart *p, Surface s)
     p->radius = PetscMax(p->radius, Vec3Norm(r));
   }
   p->max_ell = p->max_tau = 0;
+  p->simple  = (PetscBool)(s->nfacet <= DETECT_SMALL);
+  for (PetscInt e = 0; e < s->nedge; e++)
+    if (s->edge[e].kind == SURFACE_EDGE_CONCAVE) p->simple = PETSC_FALSE;
   PetscCall(PetscCalloc1(s->nedge, &p->end));
   PetscCall(PetscMalloc1(s->nnode, &p->tau));
   PetscCall(PetscCalloc1(s->npatch, &p->patch_area));
@@ -470,6 +479,38 @@ static PetscBool Approach_Private(Detector d, const DetectBodyData *a, const Det
   return PETSC_TRUE;
 }
 
+/* Is B beyond facet f of A (f - facets of A: A beyond that facet of B) by more than `margin`? */
+static PetscBool Beyond_Private(const DetectWork *w, PetscInt f, PetscReal margin)
+{
+  const PetscInt    a = f < w->side[0].part->surface->nfacet ? 0 : 1, k = a ? f - w->side[0].part->surface->nfacet : f;
+  const DetectSide *s = &w->side[a], *o = &w->side[1 - a];
+  const PetscReal  *n = DetectFacet_Private(s, k)->n;
+  PetscReal         most = PETSC_NINFINITY, least = PETSC_INFINITY, shift = 0;
+
+  for (PetscInt v = 0; v < s->part->surface->nnode; v++) most = PetscMax(most, Vec3Dot(n, s->x + 3 * v));
+  for (PetscInt v = 0; v < o->part->surface->nnode; v++) least = PetscMin(least, Vec3Dot(n, o->x + 3 * v));
+  for (PetscInt c = 0; c < 3; c++) shift += n[c] * (o->shift[c] - s->shift[c]);
+  return (PetscBool)(least + shift - most > margin);
+}
+
+/* Does a plane along a facet part simple bodies by more than any contact may have for a gap, and for slack beside its features? */
+static PetscBool Apart_Private(const DetectWork *w, DetectPair *pair)
+{
+  const DetectPart *a = w->side[0].part, *b = w->side[1].part;
+  const PetscInt    n = a->surface->nfacet + b->surface->nfacet;
+  const PetscReal   margin = 2.4 * w->hv + 10 * DETECT_EPS * PetscMax(a->max_ell, b->max_ell);
+
+  if (!a->simple || !b->simple) return PETSC_FALSE;
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscInt f = pair->apart + k < n ? pair->apart + k : pair->apart + k - n;
+
+    if (!Beyond_Private(w, f, margin)) continue;
+    pair->apart = f;
+    return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
 /* Marks contacts of this pair that carried force */
 static void Force_Private(Detector d, const DetectPair *pair)
 {
@@ -517,12 +558,18 @@ static PetscErrorCode PairContacts_Private(Detector d, DetectPair *pair, PetscRe
     w.side[1].shift[c] = w.side[1].body->origin[c] - w.side[0].body->origin[c];
   }
   if (!Approach_Private(d, w.side[0].body, w.side[1].body, w.side[1].shift, h, &speed)) PetscFunctionReturn(0);
+  w.h     = h;
   w.hv    = h * speed;
   w.rigid = (PetscBool)(w.side[0].body->kind != DETECT_DEFORMABLE && w.side[1].body->kind != DETECT_DEFORMABLE);
   tau     = PetscMin(w.side[0].part->surface->least_tau, w.side[1].part->surface->least_tau);
   if (w.hv / tau > sum->tunnel) {
     sum->tunnel = w.hv / tau;
     for (PetscInt k = 0; k < 2; k++) sum->tunnel_body[k] = pair->id[k];
+  }
+  if (!d->first && Apart_Private(&w, pair)) PetscFunctionReturn(0);
+  if (pair->first < 0 || w.deep > pair->listed) {
+    pair->listed = 2 * w.deep + 0.1 * (w.side[0].body->skin + w.side[1].body->skin);
+    PetscCall(DetectorList_Private(d, pair));
   }
   PetscCall(DetectorTest_Private(d, &w, pair->n, d->cand + pair->first));
   if (d->first && !d->pass && !sum->hidden) {
@@ -608,7 +655,6 @@ PetscErrorCode DetectorUpdate(Detector d, PetscReal h, PetscInt *n, const Contac
     b->stale = (PetscBool)(d->fresh || (d->size > 1 && b->placed != b->sent) || DetectUsed_Private(b, &d->part[b->part], h) > b->reach);
     stale    = (PetscBool)(stale || b->stale);
   }
-  for (PetscInt i = 0; i < d->npair && !stale; i++) stale = (PetscBool)(d->pair[i].deep > d->pair[i].listed);
   PetscCall(Agree_Private(d, bad, &stale));
   if (stale) PetscCall(DetectorRebuild_Private(d, h));
   else if (d->size > 1) PetscCall(DetectorRanksExchange_Private(d));

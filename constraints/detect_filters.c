@@ -119,18 +119,25 @@ static PetscErrorCode Patches_Private(const DetectWork *w, PetscInt n, const Pet
 }
 
 /* A contact is dropped if the way out of a shallower one takes it off its feature: the right face at corners, both walls of a keyway.
-   Of contacts with one normal only the deepest that is shallower counts, since it moves B farthest; so the cost is linear. */
+   Of contacts with one normal only the deepest that is shallower counts, since it moves B farthest; so the cost is linear. Where some feature is not in the other
+   body at all, one that is deep in it by the slack of the tests alone is none. */
 static void Resolve_Private(const DetectWork *w, PetscInt n, PetscInt list[], DetectHit hit[])
 {
   enum { NORMALS = 32 };
-  PetscInt last[NORMALS], nlast = 0;
+  const PetscReal still[3] = {0, 0, 0};
+  PetscInt        last[NORMALS], nlast = 0;
+  PetscBool       open = PETSC_FALSE;
 
   DetectSort_Private(n, list, ByDepth_Private, hit);
   for (PetscInt i = 0; i < n; i++) {
     DetectHit *a    = &hit[list[i]];
     PetscInt   same = -1;
 
-    if (!(a->gap < 0)) continue;
+    if (!(a->gap < 0)) {
+      open = PETSC_TRUE;
+      continue;
+    }
+    if (open && a->gap < -DETECT_OUTSIDE * a->eps && !DetectStays_Private(w, a, still)) a->drop = PETSC_TRUE;
     for (PetscInt k = 0; k < nlast && !a->drop; k++) {
       const DetectHit *b = &hit[last[k]];
       const PetscReal  c = Vec3Dot(a->n, b->n);

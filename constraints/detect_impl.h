@@ -5,8 +5,10 @@
 #include "physics/rotation.h"
 
 #define DETECT_EPS    1e-4  /* slack at convex edges, in units of the shortest edge of a facet */
+#define DETECT_OUTSIDE 10   /* eps that a point at some depth may be outside a facet at its edge */
 #define DETECT_FLAT   1e-7  /* slack at lines of the mesh */
 #define DETECT_MARGIN 1e-5  /* margin without motion */
+#define DETECT_SMALL  8     /* facets of a part that needs no tree */
 #define DETECT_TILT   0.035 /* sin 2 degrees: facets and edges closer than this are parallel */
 
 /* What follows from a Surface; shared by its bodies */
@@ -24,6 +26,7 @@ typedef struct {
   PetscReal  max_ell, max_tau, mean_area;
   PetscReal  middle[3], half[3]; /* box of the reference shape */
   PetscReal  radius;             /* of the ball about its middle that holds all nodes */
+  PetscBool  simple;             /* few facets and no concave edge */
 } DetectPart;
 
 /* Mean normal of a facet, and its bilinear term along that (0 for what is plane to round-off), made when somebody asks */
@@ -73,9 +76,10 @@ typedef struct {
 /* Two bodies whose fat boxes meet, id[0] < id[1] */
 typedef struct {
   PetscInt  body[2], id[2];
-  PetscInt  first, n;  /* candidates */
+  PetscInt  first, n;  /* candidates; first -1: no list yet, it is made when their boxes come close */
   PetscReal deep;      /* depth at the last update */
   PetscReal listed;    /* depth that the list allows for */
+  PetscInt  apart;     /* facet (of A, after them of B) beyond which the other body was last */
 } DetectPair;
 
 typedef struct {
@@ -111,6 +115,7 @@ typedef struct {
 typedef struct {
   DetectSide side[2];
   PetscReal  hv;    /* h v_rel */
+  PetscReal  h;
   PetscReal  deep;  /* depth of the last update; PETSC_INFINITY at the first */
   PetscBool  rigid; /* both are */
 } DetectWork;
@@ -180,6 +185,7 @@ PETSC_INTERN PetscErrorCode DetectorRanksExchange_Private(Detector d);
 PETSC_INTERN PetscReal      DetectUsed_Private(const DetectBodyData *b, const DetectPart *part, PetscReal h);
 /* Tree over the first n bodies */
 PETSC_INTERN PetscErrorCode DetectorTree_Private(Detector d, PetscInt n);
+PETSC_INTERN PetscErrorCode DetectorList_Private(Detector d, DetectPair *pair);
 PETSC_INTERN PetscErrorCode DetectorRebuild_Private(Detector d, PetscReal h);
 /* detect_predicates.c */
 PETSC_INTERN PetscErrorCode DetectorTest_Private(Detector d, const DetectWork *w, PetscInt n, const DetectCandidate c[]);

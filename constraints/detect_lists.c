@@ -2,7 +2,6 @@
    that, so contacts do not depend on when it was made. */
 #include "constraints/detect_impl.h"
 
-#define SMALL 8   /* facets of a part that needs no tree */
 #define STACK 128 /* two trees' depths, or twice one's, of 32-bit (or 63-bit) numbers */
 
 /* A contact at depth D has features no farther apart than max(m, D), besides slack and, beyond concave edges, D again:
@@ -322,8 +321,8 @@ static PetscErrorCode EdgesNear_Private(Detector d, const Half *A, PetscInt p, c
   PetscFunctionReturn(0);
 }
 
-/* Both trees down at once; boxes are those of the bodies as they are now, in the model's axes */
-static PetscErrorCode PairList_Private(Detector d, DetectPair *pair)
+/* Candidates of a pair. Both trees down at once; boxes are those of the bodies as they are now, in the model's axes */
+PetscErrorCode DetectorList_Private(Detector d, DetectPair *pair)
 {
   const DetectBodyData *a = &d->body[pair->body[0]], *b = &d->body[pair->body[1]];
   const DetectPart     *pa = &d->part[a->part], *pb = &d->part[b->part];
@@ -333,8 +332,8 @@ static PetscErrorCode PairList_Private(Detector d, DetectPair *pair)
   const Half            A = {pa, DetectNodes_Private(d, a), DetectBoxes_Private(d, a), ra, {0, 0, 0}};
   Half                  B = {pb, DetectNodes_Private(d, b), DetectBoxes_Private(d, b), rb, {0, 0, 0}};
   PetscInt              stack[STACK][2], top = 1;
-  const PetscBool       small = (PetscBool)(pa->surface->nfacet <= SMALL && pb->surface->nfacet <= SMALL);
-  PetscReal             gbox[SMALL][6], all[6]; /* of a leaf's facets, all of them */
+  const PetscBool       small = (PetscBool)(pa->surface->nfacet <= DETECT_SMALL && pb->surface->nfacet <= DETECT_SMALL);
+  PetscReal             gbox[DETECT_SMALL][6], all[6]; /* of a leaf's facets, all of them */
 
   PetscFunctionBeginUser;
   for (PetscInt c = 0; c < 3; c++) B.shift[c] = b->origin[c] - a->origin[c];
@@ -402,7 +401,8 @@ static PetscErrorCode Refresh_Private(Detector d, PetscInt i, PetscReal h)
   d->ref[i] = d->place[i];
   b->sent   = b->placed;
   b->moved  = 0;
-  b->skin   = PetscMax(20 * h * b->speed, 1e-3 * part->surface->size);
+  /* twenty steps, or five of fast bodies: longer lists then cost more than making them */
+  b->skin   = PetscMax(PetscMin(20 * h * b->speed, PetscMax(5 * h * b->speed, 0.1 * part->surface->size)), 1e-3 * part->surface->size);
   b->reach  = b->skin + DetectUsed_Private(b, part, h);
   for (PetscInt c = 0; c < 3; c++) {
     b->fat[c]     = b->origin[c] + (b->low[c] - b->reach);
@@ -442,9 +442,10 @@ static PetscErrorCode Pairs_Private(Detector d)
       known      = (PetscBool)(at < d->nold && d->old[at].id[0] == a->id && d->old[at].id[1] == b->id);
       pair->deep = d->first ? PETSC_INFINITY : (known ? d->old[at].deep : 0);
       /* its list still holds, and is there: taken over below */
-      pair->first  = known && !d->fresh && !a->stale && !b->stale && d->old[at].deep <= d->old[at].listed ? d->old[at].first : -1;
+      pair->first  = known && !d->fresh && !a->stale && !b->stale ? d->old[at].first : -1;
       pair->n      = pair->first < 0 ? 0 : d->old[at].n;
-      pair->listed = pair->first < 0 ? 2 * pair->deep + 0.1 * (a->skin + b->skin) : d->old[at].listed;
+      pair->listed = pair->first < 0 ? 0 : d->old[at].listed;
+      pair->apart  = known ? d->old[at].apart : 0;
     }
   }
   PetscFunctionReturn(0);
@@ -476,13 +477,11 @@ PetscErrorCode DetectorRebuild_Private(Detector d, PetscReal h)
     DetectPair    *pair = &d->pair[i];
     const PetscInt from = pair->first;
 
-    if (from < 0) PetscCall(PairList_Private(d, pair));
-    else {
-      GrowArray(d->ncand + pair->n, d->mcand, d->cand);
-      PetscCall(PetscArraycpy(d->cand + d->ncand, d->oldcand + from, pair->n));
-      pair->first = d->ncand;
-      d->ncand += pair->n;
-    }
+    if (from < 0) continue; /* most never come so close that theirs is needed */
+    GrowArray(d->ncand + pair->n, d->mcand, d->cand);
+    PetscCall(PetscArraycpy(d->cand + d->ncand, d->oldcand + from, pair->n));
+    pair->first = d->ncand;
+    d->ncand += pair->n;
   }
   PetscFunctionReturn(0);
 }

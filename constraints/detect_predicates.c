@@ -4,7 +4,6 @@
 #define CROSS   2e-3 /* least sine between edges */
 #define WEAK    1e-5 /* that of edges which count only if nothing else touches */
 #define ROUND   0.6  /* edges with less of an angle than this are those of round surfaces: 12 and more around a cylinder */
-#define OUTSIDE 10   /* eps that a point at some depth may be outside a facet at its edge */
 
 static PetscReal Slack_Private(const SurfaceEdge *e, PetscReal ell, PetscReal d, PetscReal depth)
 {
@@ -84,6 +83,40 @@ static PetscInt Facing_Private(const DetectSide *s, PetscInt v, const PetscReal 
   return best;
 }
 
+/* Where a point x of side a is in a step from now, as side 1 - a sees it: by the twists of both */
+static void Ahead_Private(const DetectWork *w, PetscInt a, const PetscReal x[3], PetscReal y[3])
+{
+  for (PetscInt k = 0; k < 3; k++) y[k] = x[k];
+  for (PetscInt e = 0; e < 2; e++) {
+    const DetectSide     *s = &w->side[e ? 1 - a : a];
+    const DetectBodyData *b = s->body;
+    PetscReal             r[3], v[3];
+
+    for (PetscInt k = 0; k < 3; k++) r[k] = x[k] - (b->centre[k] + s->shift[k]);
+    Vec3Cross(b->spin, r, v);
+    for (PetscInt k = 0; k < 3; k++) y[k] += (e ? -w->h : w->h) * (b->velocity[k] + v[k]);
+  }
+}
+
+/* Will p, which is at distance d >= 0 beside the facet, be under it in a step? Fast bodies would else find each other deep in one another. */
+static PetscBool Enters_Private(const DetectWork *w, PetscInt a, const SurfaceFacet *facet, PetscReal y[4][3], const PetscReal n[3], const PetscReal p[3], PetscReal depth)
+{
+  const Surface s = w->side[1 - a].part->surface;
+  PetscReal     x[3], r[3], d, ee;
+
+  Ahead_Private(w, a, p, x);
+  DetectSubtract_Private(x, y[0], r);
+  d = Vec3Dot(r, n);
+  if (!(d < 0)) return PETSC_FALSE;
+  for (PetscInt k = 0; k < 3; k++) x[k] -= d * n[k];
+  for (PetscInt k = 0; k < facet->nnode; k++) {
+    const PetscReal in = Inside_Private(facet->nnode, y, k, n, x, &ee);
+
+    if (!(in >= 0) && !(in * in <= PetscSqr(Slack_Private(&s->edge[facet->edge[k]], facet->ell, d, depth)) * ee)) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
 /* Node v of side a on facet f of side 1 - a */
 static PetscBool NodeFacet_Private(const DetectWork *w, PetscInt a, PetscInt v, PetscInt f, DetectHit *hit)
 {
@@ -94,6 +127,7 @@ static PetscBool NodeFacet_Private(const DetectWork *w, PetscInt a, PetscInt v, 
   const DetectFacetNow *now = DetectFacet_Private(side, f);
   const PetscReal       warp = now->warp;
   PetscReal             y[4][3], p[3], q[3], n[3], in[4], ee[4], d, inside = PETSC_INFINITY;
+  PetscBool             beside = PETSC_FALSE;
 
   DetectNode_Private(node, v, p);
   DetectNode_Private(side, facet->node[0], y[0]);
@@ -105,8 +139,12 @@ static PetscBool NodeFacet_Private(const DetectWork *w, PetscInt a, PetscInt v, 
   if (d > m || d < -depth) return PETSC_FALSE;
   for (PetscInt k = 0; k < facet->nnode; k++) {
     in[k] = Inside_Private(facet->nnode, y, k, n, q, &ee[k]);
-    if (!(in[k] >= 0) && !(in[k] * in[k] <= PetscSqr(Slack_Private(&side->part->surface->edge[facet->edge[k]], ell, d, depth)) * ee[k])) return PETSC_FALSE;
+    if (!(in[k] >= 0) && !(in[k] * in[k] <= PetscSqr(Slack_Private(&side->part->surface->edge[facet->edge[k]], ell, d, depth)) * ee[k])) {
+      if (d < 0 || w->hv <= eps || in[k] * in[k] > PetscSqr(w->hv) * ee[k]) return PETSC_FALSE;
+      beside = PETSC_TRUE;
+    }
   }
+  if (beside && !Enters_Private(w, a, facet, y, n, p, depth)) return PETSC_FALSE;
   /* no neighbour may be lower by more than 2 degrees and the margin: takes off far sides of plates, reentrant nodes, wrong walls */
   for (PetscInt k = s->ring_ptr[v]; k < s->ring_ptr[v + 1]; k++) {
     PetscReal r[3], c;
@@ -154,7 +192,7 @@ static PetscBool InCone_Private(const DetectSide *s, const SurfaceEdge *e, const
 /* That bound: how far outside a point may be, by its depth. Across an edge of a round surface the next facet takes over, so a fast body may be seen from there. */
 static PetscReal Most_Private(const SurfaceEdge *e, PetscReal gap, PetscReal eps, PetscReal m)
 {
-  return gap < 0 ? (OUTSIDE * eps + (e->angle < ROUND ? m : 0)) / -gap : PETSC_INFINITY;
+  return gap < 0 ? (DETECT_OUTSIDE * eps + (e->angle < ROUND ? m : 0)) / -gap : PETSC_INFINITY;
 }
 
 /* Places s of the points on two lines a + s u, b + t v whose difference is along n; r = b - a, c = u x v */
@@ -177,6 +215,20 @@ static PetscBool Between_Private(const DetectSide *s, PetscInt e, PetscReal at, 
   return (PetscBool)(at * length >= (end & 1 ? -DETECT_FLAT * ell : cut) && (1 - at) * length >= (end & 2 ? -DETECT_FLAT * ell : cut));
 }
 
+/* Will two edges a, a + u and b, b + v that pass beside each other cross in a step, and be in one another where they do? c = u x v, points outwards of A by `sign` */
+static PetscBool Meets_Private(const DetectWork *w, PetscInt ea, PetscInt eb, PetscReal a[2][3], const PetscReal u[3], PetscReal lu, PetscReal b[2][3], PetscReal lv, const PetscReal c[3], PetscReal sign, PetscReal ell)
+{
+  PetscReal y[2][3], v[3], r[3], n[3], s[2];
+
+  for (PetscInt h = 0; h < 2; h++) Ahead_Private(w, 1, b[h], y[h]);
+  DetectSubtract_Private(y[1], y[0], v);
+  DetectSubtract_Private(y[0], a[0], r);
+  Vec3Cross(u, v, n);
+  if (!(Vec3Dot(n, c) > 0) || !(sign * Vec3Dot(r, n) < 0)) return PETSC_FALSE;
+  Crossing_Private(r, u, v, n, n, s);
+  return (PetscBool)(Between_Private(&w->side[0], ea, s[0], lu, ell, 0) && Between_Private(&w->side[1], eb, s[1], lv, ell, 0));
+}
+
 /* Two straight curves cross once; where one bends, each of its edges is one */
 static PetscInt Curve_Private(Surface s, PetscInt e)
 {
@@ -192,7 +244,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   const PetscReal    depth = DetectDepth_Private(A->part->edge_tau[ea], B->part->edge_tau[eb], 4 * w->hv + w->deep + eps, ell);
   PetscReal          x[2][3], y[2][3], u[3], v[3], r[3], c[3], n[3], s[2], lu, lv, cc, dist, sine, ca, cb, more = 0, gap;
   const PetscReal   *na[2], *nb[2];
-  PetscBool          weak;
+  PetscBool          weak, beside = PETSC_FALSE;
 
   for (PetscInt h = 0; h < 2; h++) {
     DetectNode_Private(A, a->node[h], x[h]);
@@ -211,7 +263,13 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   weak = (PetscBool)(sine < CROSS);
   if (sine >= 0.1) {
     Crossing_Private(r, u, v, c, c, s);
-    if (!Between_Private(A, ea, s[0], lu, ell, 0) || !Between_Private(B, eb, s[1], lv, ell, 0)) return PETSC_FALSE;
+    if (!Between_Private(A, ea, s[0], lu, ell, 0) || !Between_Private(B, eb, s[1], lv, ell, 0)) {
+      const PetscReal sign = Vec3Dot(DetectFacet_Private(A, a->facet[0])->n, c) + Vec3Dot(DetectFacet_Private(A, a->facet[1])->n, c) > 0 ? 1 : -1;
+
+      if (w->hv <= eps || sign * dist < 0 || !Between_Private(A, ea, s[0], lu, ell, -w->hv / sine) || !Between_Private(B, eb, s[1], lv, ell, -w->hv / sine)) return PETSC_FALSE;
+      if (!Meets_Private(w, ea, eb, x, u, lu, y, lv, c, sign, ell)) return PETSC_FALSE;
+      beside = PETSC_TRUE;
+    }
   }
   for (PetscInt k = 0; k < 3; k++) u[k] /= lu, v[k] /= lv, n[k] = c[k] / cc, c[k] /= lu * lv;
   for (PetscInt h = 0; h < 2; h++) {
@@ -241,7 +299,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
     if (!Between_Private(A, ea, s[0], lu, ell, 0) || !Between_Private(B, eb, s[1], lv, ell, 0)) return PETSC_FALSE;
   }
   /* an end whose node touches no facet, since it is not the lowest there, is a contact if it is alone */
-  if (!Between_Private(A, ea, s[0], lu, ell, 0.5 * eps) || !Between_Private(B, eb, s[1], lv, ell, 0.5 * eps)) weak = PETSC_TRUE;
+  if (!beside && (!Between_Private(A, ea, s[0], lu, ell, 0.5 * eps) || !Between_Private(B, eb, s[1], lv, ell, 0.5 * eps))) weak = PETSC_TRUE;
   ca = Vec3Dot(n, na[0]) + Vec3Dot(n, na[1]);
   cb = Vec3Dot(n, nb[0]) + Vec3Dot(n, nb[1]);
   if (ca < 0) {
