@@ -75,8 +75,8 @@ PetscErrorCode PairsCreate(Settings settings, Model model, Pairs *pairs)
 {
   Pairs              p;
   const char *const *names;
-  char              *row, *any, text[512];
-  PetscInt           m;
+  char              *row, text[512];
+  PetscInt           m, *matches, *last; /* of each pattern: bodies, and the last of them */
 
   PetscFunctionBeginUser;
   PetscCall(PetscNew(&p));
@@ -88,17 +88,21 @@ PetscErrorCode PairsCreate(Settings settings, Model model, Pairs *pairs)
   if (!m) PetscFunctionReturn(0);
   p->nbody = model->nglobal;
   PetscCall(PetscMalloc1(p->nbody, &p->group));
-  PetscCall(PetscCalloc2(m, &row, m, &any));
+  PetscCall(PetscCalloc3(m, &row, m, &matches, m, &last));
   for (PetscInt id = 0; id < p->nbody; id++) {
     PetscCall(ModelName(model, id, text, sizeof(text)));
     for (PetscInt k = 0; k < m; k++) {
       row[k] = !fnmatch(p->pair[k / 2].glob[k % 2], text, 0);
-      any[k] |= row[k];
+      if (!row[k]) continue;
+      matches[k]++;
+      last[k] = id;
     }
     PetscCall(PairsGroup_Private(p, row, id ? p->group[id - 1] : -1, &p->group[id]));
   }
-  for (PetscInt k = 0; k < m; k++) UserCheck(any[k], "contact pair '%s': no body is called '%s'", p->pair[k / 2].name, p->pair[k / 2].glob[k % 2]);
-  PetscCall(PetscFree2(row, any));
+  for (PetscInt k = 0; k < m; k++) UserCheck(matches[k], "contact pair '%s': no body is called '%s'", p->pair[k / 2].name, p->pair[k / 2].glob[k % 2]);
+  for (PetscInt k = 0; k < m; k += 2)
+    UserCheck(matches[k] > 1 || matches[k + 1] > 1 || last[k] != last[k + 1], "contact pair '%s': '%s' with itself: a body does not touch itself; split it into bodies that may", p->pair[k / 2].name, p->pair[k / 2].glob[0]);
+  PetscCall(PetscFree3(row, matches, last));
   PetscFunctionReturn(0);
 }
 

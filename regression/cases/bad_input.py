@@ -22,6 +22,8 @@ def more(text): return BAR[:-1] + f", {text}}}"  # more options of the bar
 
 def force(text): return f"forces: [push]\npush:   {{{text}}}"
 def constraint(text): return f"constraints: [hold]\nhold:   {{{text}}}"
+def touching(text=""): return model(bodies="[bar, bor]", rest=f"bor:    {more('translate: [3, 0, 0]')}\n{text}")
+def pair(text): return f"contact_pairs: [touch]\ntouch:  {{{text}}}"
 def probe(text): return f"probes: [p]\np:      {{{text}}}"
 
 
@@ -235,6 +237,23 @@ table = [
     ("probe on an unknown body", model(rest=probe("body: baz, point: [0, 0, 0]")), [], ["'p'", "'baz'"], False),
     ("probe without a body", model(rest=probe("point: [0, 0, 0]")), [], ["'p'", "p_body"], False),
     ("probe without a point", model(rest=probe("body: bar")), [], ["'p'", "p_point"], False),
+    # contact
+    ("negative friction", touching("contact: {friction: -0.1}"), [], ["contact_friction", "-0.1"], True),
+    ("friction not a number", touching("contact: {friction: much}"), [], ["contact_friction", "'much'"], False),
+    ("restitution above 1", touching("contact: {restitution: 1.5}"), [], ["contact_restitution", "1.5"], False),
+    ("infinite cohesion", touching("contact: {cohesion: .inf}"), [], ["contact_cohesion"], False),
+    ("unknown law", touching("contact: {signorini: position}"), [], ["contact_signorini", "'position'", "gap", "velocity"], False),
+    ("unknown theta", touching("contact: {theta: half}"), [], ["contact_theta", "'half'", "safe", "paper"], False),
+    ("unknown points", touching("contact: {points: some}"), [], ["contact_points", "some"], False),
+    ("unknown overlap", touching("contact: {overlap: push}"), [], ["contact_overlap", "'push'", "keep", "error"], False),
+    ("unknown option of contact", touching("contact: {frction: 1}"), [], ["'contact_frction'", "'contact_friction'"], False),
+    ("unknown step failure", touching(), ["-step_failure", "ignore"], ["step_failure", "'ignore'", "stop", "cut", "continue"], False),
+    ("unknown matrix type", touching(), ["-dual_mat_type", "dense"], ["dual_mat_type", "'dense'", "bodies", "explicit"], False),
+    ("pair without bodies", model(rest=pair("friction: 1")), [], ["'touch'", "touch_bodies"], False),
+    ("pair of one body", model(rest=pair("bodies: [bar]")), [], ["'touch'", "touch_bodies", "two"], False),
+    ("pair with an unknown body", model(rest=pair("bodies: [bar, baz]")), [], ["'touch'", "'baz'"], True),
+    ("pair of a body with itself", model(rest=pair("bodies: [bar, 'b*']")), [], ["'touch'", "'bar'", "itself"], True),
+    ("pair with a negative friction", model(rest=pair("bodies: [bar, bar]") + "\n", bodies="[bar]"), ["-touch_friction", "-1"], ["touch_friction", "-1"], False),
     # the run
     ("no step", model(ts="{max_steps: 2}"), [], ["ts_dt"], False),
     ("step of zero", model(ts="{dt: 0, max_steps: 2}"), [], ["ts_dt", "above zero"], False),
