@@ -119,8 +119,8 @@ static PetscErrorCode Patches_Private(const DetectWork *w, PetscInt n, const Pet
 }
 
 /* A contact is dropped if the way out of a shallower one takes it off its feature: the right face at corners, both walls of a keyway.
-   Of contacts with one normal only the deepest that is shallower counts, since it moves B farthest; so the cost is linear. Where some feature is not in the other
-   body at all, one that is deep in it by the slack of the tests alone is none. */
+   Of contacts with one normal only the deepest that is shallower counts, since it moves B farthest; so the cost is linear. Where a plane parts the bodies none is
+   deep; where some feature is not in the other body at all, one that is deep in it by the slack of the tests alone is none. */
 static void Resolve_Private(const DetectWork *w, PetscInt n, PetscInt list[], DetectHit hit[])
 {
   enum { NORMALS = 32 };
@@ -137,7 +137,7 @@ static void Resolve_Private(const DetectWork *w, PetscInt n, PetscInt list[], De
       open = PETSC_TRUE;
       continue;
     }
-    if (open && a->gap < -DETECT_OUTSIDE * a->eps && !DetectStays_Private(w, a, still)) a->drop = PETSC_TRUE;
+    if (a->gap < -DETECT_OUTSIDE * a->eps && (w->apart > -0.5 * DETECT_OUTSIDE * a->eps || (open && !DetectStays_Private(w, a, still)))) a->drop = PETSC_TRUE;
     for (PetscInt k = 0; k < nlast && !a->drop; k++) {
       const DetectHit *b = &hit[last[k]];
       const PetscReal  c = Vec3Dot(a->n, b->n);
@@ -254,7 +254,7 @@ PetscErrorCode DetectorFilter_Private(Detector d, const DetectWork *w)
   n = Compress_Private(n, list, hit);
   PetscCall(Patches_Private(w, n, list, hit));
   n = Compress_Private(n, list, hit);
-  if (n > 1) {
+  if (n) {
     Resolve_Private(w, n, list, hit);
     n = Compress_Private(n, list, hit);
   }

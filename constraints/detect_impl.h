@@ -116,6 +116,7 @@ typedef struct {
   DetectSide side[2];
   PetscReal  hv;    /* h v_rel */
   PetscReal  h;
+  PetscReal  apart; /* how far a plane along a facet parts simple bodies, below 0 if none does; -infinity: not known */
   PetscReal  deep;  /* depth of the last update; PETSC_INFINITY at the first */
   PetscBool  rigid; /* both are */
 } DetectWork;
@@ -173,6 +174,8 @@ struct _p_Detector {
 PETSC_INTERN PetscErrorCode DetectPartSetUp_Private(DetectPart *part, Surface surface);
 PETSC_INTERN void           DetectPlace_Private(Detector d, PetscInt body);  /* nodes of a placement */
 PETSC_INTERN void           DetectMotion_Private(Detector d, PetscInt body); /* box, twist and speed of a placement */
+/* The same for a body of either kind, and how far it went. False: some number is not finite */
+PETSC_INTERN PetscBool      DetectMove_Private(Detector d, PetscInt body);
 /* detect_ranks.c: the summary of all ranks; lowest number of all; bodies of other ranks near own ones come after own ones; those that are
    used stay, with their parts; what moves of them, at every update */
 PETSC_INTERN PetscErrorCode DetectorRanksCreate_Private(Detector d);

@@ -12,6 +12,8 @@ struct _p_Nlgs {
   PetscReal  *inverse; /* 9 of each block that is no cone: of W_ii, by columns; 1 / W of an interval */
   PetscReal  *best;    /* 3 of each block: the best iterate of a solve */
   PetscReal  *way, *before; /* 3 of each block: direction of the last step, iterate before a sweep */
+  PetscReal  *vway, *vbefore; /* the same of motions, 6 of each body */
+  PetscInt    vcapacity;
   PetscReal   change;  /* |dr|^2 / rho of the last sweep of a conjugate sequence, 0: it begins */
   PetscInt    capacity;
 };
@@ -27,6 +29,7 @@ PetscErrorCode NlgsDestroy(Nlgs *g)
 {
   PetscFunctionBeginUser;
   if (!*g) PetscFunctionReturn(0);
+  PetscCall(PetscFree2((*g)->vway, (*g)->vbefore));
   PetscCall(PetscFree5((*g)->one, (*g)->inverse, (*g)->best, (*g)->way, (*g)->before));
   PetscCall(PetscFree(*g));
   PetscFunctionReturn(0);
@@ -50,6 +53,11 @@ PetscErrorCode NlgsSetUp(Nlgs g, System s)
     g->capacity = s->n + s->n / 2;
     PetscCall(PetscFree5(g->one, g->inverse, g->best, g->way, g->before));
     PetscCall(PetscMalloc5(g->capacity, &g->one, 9 * g->capacity, &g->inverse, 3 * g->capacity, &g->best, 3 * g->capacity, &g->way, 3 * g->capacity, &g->before));
+  }
+  if (s->bodies && s->nbody > g->vcapacity) {
+    g->vcapacity = s->nbody + s->nbody / 2;
+    PetscCall(PetscFree2(g->vway, g->vbefore));
+    PetscCall(PetscMalloc2(6 * g->vcapacity, &g->vway, 6 * g->vcapacity, &g->vbefore));
   }
   for (PetscInt i = 0; i < s->n; i++) {
     const PetscReal *w = s->w + 9 * s->diag[i];
@@ -191,23 +199,35 @@ PetscErrorCode NlgsSolve(Nlgs g, System s, const NlgsOptions *o, PetscReal *r, P
   PetscFunctionReturn(0);
 }
 
-/* A sweep whose steps are taken for gradients of a conjugate gradient method (Fletcher and Reeves; begun anew when they grow): where loads are passed on
-   through many bodies this takes about a third of the sweeps. `last`: r stays as the sweep leaves it. */
-static PetscErrorCode NlgsConjugate_Private(Nlgs g, System s, PetscBool last, PetscReal *r, PetscReal sum[2])
+/* x += more way, if the next sweep is to start there; way <- (x - before) + more way */
+static void Conjugate_Private(PetscInt n, PetscReal more, PetscBool stay, const PetscReal *restrict before, PetscReal *restrict way, PetscReal *restrict x)
 {
-  PetscReal *way = g->way + 3 * s->first, *before = g->before + 3 * s->first, beta;
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscReal step = x[i] - before[i], on = more > 0 ? more * way[i] : 0;
+
+    if (!stay) x[i] += on;
+    way[i] = step + on;
+  }
+}
+
+/* A sweep whose steps are taken for gradients of a conjugate gradient method (Fletcher and Reeves; begun anew when they grow): where loads are passed on
+   through many bodies this takes about a third of the sweeps. first, last: of some; in between the motions of bodies just follow. */
+static PetscErrorCode NlgsConjugate_Private(Nlgs g, System s, PetscBool first, PetscBool last, PetscReal *r, PetscReal sum[2])
+{
+  PetscReal *v = s->bodies ? s->v + 6 * s->firstbody : NULL, *vway = g->vway + 6 * s->firstbody, *vbefore = g->vbefore + 6 * s->firstbody, more;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscArraycpy(before, r, 3 * s->n));
-  PetscCall(NlgsSweep(g, s, PETSC_FALSE, 1, r, &sum[0], &sum[1]));
+  PetscCall(PetscArraycpy(g->before + 3 * s->first, r, 3 * s->n));
+  if (s->bodies) {
+    if (first) SystemMotions(s, r);
+    PetscCall(PetscArraycpy(vbefore, v, 6 * s->nbody));
+    sum[0] = sum[1] = 0;
+    SweepBodies_Private(g, s, PETSC_FALSE, 1, r, &sum[0], &sum[1]);
+  } else PetscCall(NlgsSweep(g, s, PETSC_FALSE, 1, r, &sum[0], &sum[1]));
   PetscCall(SystemSum(s, 2, sum));
-  beta = g->change > 0 && sum[0] <= g->change ? sum[0] / g->change : 0;
-  for (PetscInt i = 0; i < 3 * s->n; i++) {
-    const PetscReal step = r[i] - before[i], more = beta > 0 ? beta * way[i] : 0;
-
-    if (!last) r[i] += more;
-    way[i] = step + more;
-  }
+  more = g->change > 0 && sum[0] <= g->change ? sum[0] / g->change : 0;
+  Conjugate_Private(3 * s->n, more, last, g->before + 3 * s->first, g->way + 3 * s->first, r);
+  if (s->bodies) Conjugate_Private(6 * s->nbody, more, last, vbefore, vway, v);
   g->change = sum[0];
   PetscFunctionReturn(0);
 }
@@ -215,7 +235,7 @@ static PetscErrorCode NlgsConjugate_Private(Nlgs g, System s, PetscBool last, Pe
 /* What sweeps and Newton solves cost, in nanoseconds of one processor; only their ratio decides, and it is known by counting */
 static PetscReal SweepCost_Private(System s)
 {
-  return s->bodies ? 150. * s->n : 60. * s->n + 4. * s->ptr[s->n];
+  return s->bodies ? 130. * s->n : 60. * s->n + 4. * s->ptr[s->n];
 }
 
 PetscErrorCode NlgsWarmUp(Nlgs g, Newton newton, System s, PetscReal tol, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
@@ -232,7 +252,7 @@ PetscErrorCode NlgsWarmUp(Nlgs g, Newton newton, System s, PetscReal tol, PetscR
     for (PetscInt k = 0; k < BATCH; k++) {
       PetscReal sum[2];
 
-      if (batch) PetscCall(NlgsConjugate_Private(g, s, (PetscBool)(k + 1 == BATCH), r, sum));
+      if (batch) PetscCall(NlgsConjugate_Private(g, s, (PetscBool)(k == 0), (PetscBool)(k + 1 == BATCH), r, sum));
       else {
         PetscCall(NlgsSweep(g, s, PETSC_FALSE, 1, r, &sum[0], &sum[1]));
         PetscCall(SystemSum(s, 2, sum));

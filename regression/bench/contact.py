@@ -58,7 +58,7 @@ def pile(nx, ny, dt, end, extra=()):
     return read_csv(f"{directory}/h.csv"), summary, use.ru_utime + use.ru_stime, directory
 
 
-DT, END = 4e-4, 0.8
+DT, END = 2e-4, 0.68
 cost = {}
 for name, nx, ny in (("pile", 10, 10), ("pile10", 25, 40)):
     if name not in wanted: continue
