@@ -97,7 +97,7 @@ const Option option_table[] = {
   PETSC(0, "Constraint", "constraints_eliminate", "true", "constraints on one body are eliminated from the constraint problem instead of being rows of it"),
 
   OWN("Contact", "contact_enabled", "true if there are bodies to touch", "detect contacts between bodies"),
-  PETSC('f', "Contact", "contact_friction", "0", "coefficient of friction; inf: no slip"),
+  PETSC('f', "Contact", "contact_friction", "0", "coefficient of friction; inf: no slip (100 where a body deforms)"),
   PETSC('r', "Contact", "contact_restitution", "0", "part of the approach velocity that comes back from an impact, 0 to 1"),
   PETSC('r', "Contact", "contact_cohesion", "0", "stress that faces which touch at the start can bear until they part [Pa]"),
   PETSC('s', "Contact", "contact_signorini", "gap", "gap: U + gap / dt >= 0 for whatever may touch in a step; velocity: U >= 0 for what touches"),

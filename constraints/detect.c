@@ -475,6 +475,7 @@ static PetscErrorCode PairContacts_Private(Detector d, DetectPair *pair, PetscRe
     Contact         *c   = &d->contact[d->ncontact++];
 
     PetscCall(DetectorRow_Private(&w, hit, c));
+    c->deformable = w.rigid ? PETSC_FALSE : PETSC_TRUE;
     for (PetscInt s = 0; s < 2; s++) {
       c->body[s] = pair->body[s];
       c->rank[s] = w.side[s].body->rank;

@@ -35,6 +35,7 @@ typedef struct {
   PetscReal    x[2][3];       /* where, on A and on B, from the origin of each; the two differ along the normal only */
   PetscReal    ell;           /* shortest edge of the facets around it */
   PetscReal    area;          /* share of the area on which two faces touch; 0 on edges and corners */
+  PetscBool    deformable;    /* A or B is */
   ContactPoint point[2];
 } Contact;
 

@@ -112,7 +112,7 @@ static PetscBool Inside_Private(const DetectSide *s, const PetscReal *box, const
 static PetscBool Seen_Private(const DetectSide *s, const PetscReal *box, const PetscReal p[3], PetscReal tau)
 {
   const Surface   surface = s->part->surface;
-  const PetscReal most    = DetectDepth_Private(s->part->max_tau, tau, PETSC_INFINITY, s->part->max_ell);
+  const PetscReal most    = DetectDepth_Private(s->part->max_tau, tau, PETSC_INFINITY, s->part->max_ell) + DETECT_EPS * s->part->max_ell;
   PetscInt        stack[STACK], top = 1;
 
   stack[0] = 0;

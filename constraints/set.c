@@ -224,6 +224,15 @@ static const ConstraintMemory *ConstraintSetRecall_Private(ConstraintSet set, co
   return best;
 }
 
+/* No slip at all, where an elastic body would have to be pulled down to stay in touch, is a law without a solution; what friction that grows comes to is one, and
+   so much of it is as good as infinite. Bodies with the six motions of rigid ones need no such help. */
+#define FRICTION_ELASTIC 100
+
+static PetscReal Friction_Private(const Contact *c, PetscReal friction)
+{
+  return c->deformable && friction >= PETSC_INFINITY ? FRICTION_ELASTIC : friction;
+}
+
 /* Rows from contacts; with the velocity law only of those that touch: from 1e-9 of an edge on, until 1e-5 */
 static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *stage, PetscInt n, const Contact contact[])
 {
@@ -264,7 +273,7 @@ static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *
     row->restitution = law->restitution;
     row->flags       = CONSTRAINT_OPEN | (old ? old->flags & CONSTRAINT_GLUED : 0);
     if (set->step == 1 && law->cohesion > 0 && c->gap <= 1e-5 * c->ell) row->flags |= CONSTRAINT_GLUED;
-    row->law = (Row){.relation = RELATION_CONE, .rows = 3, .friction = law->friction, .cohesion = row->flags & CONSTRAINT_GLUED ? law->cohesion * c->area * stage->h : 0};
+    row->law = (Row){.relation = RELATION_CONE, .rows = 3, .friction = Friction_Private(c, law->friction), .cohesion = row->flags & CONSTRAINT_GLUED ? law->cohesion * c->area * stage->h : 0};
     if (old)
       for (PetscInt k = 0; k < 3; k++) row->R[k] = stage->h * old->R[k];
   }

@@ -20,6 +20,9 @@ def go(*options, check=True):
 
 
 c.equal("touching: not a word", go().err, "")
+for height in (0.1, 0.2, 0.3, 0.7, 1.1):
+    r = go("-cube_mesh_size", f"1,1,{height}", "-cube_mesh_cells", "3,3,1", "-cube_translate", f"0,0,{height / 2}", "-cube_copies_spacing", "1,1,5")
+    c.equal(f"touching by middles of facets, height {height}: not a word", r.err, "")
 c.equal("falling upon each other: not a word", go("-cube_velocity", "0,0,-1").err, "")
 overlap = ["-cube_copies_spacing", "1,1,0.98"]
 r = go(*overlap)

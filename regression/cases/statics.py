@@ -62,9 +62,13 @@ plate = block("rigid", size=[1, 1, 0.01])
 for mu in (".inf", "inf"):
     h, s = play(exe, {"floor": floor(), "block": plate}, 1e-3, 1000, {"p": at("block", [0.5, 0.5, 0])}, {"friction": mu}, slope(np.radians(89)), every=10, options=["-snes_rtol", 1e-10])
     c.below(f"friction {mu}, 89 degrees: way", np.max(np.abs(path(h, "p") - path(h, "p")[0])), 1e-9)
-for mu, angle in (("inf", 20), (10, 40)):
+for mu, angle in (("inf", 20), ("inf", 45), (10, 40)):
     h, s = play(exe, {"floor": floor(), "block": block("bc", cells=[2, 2, 2], damping=5e-3)}, 1e-3, 1000, {"p": at("block", [0.5, 0, -0.5])}, {"friction": mu}, slope(np.radians(angle)), every=10)
     c.below(f"friction {mu}, {angle} degrees, bc: way of the foot", np.max(np.abs(path(h, "p") - path(h, "p")[0])), 1e-6)
+
+plate = block("bc", size=[1, 1, 0.01], cells=[2, 2, 1], damping=5e-3)
+h, s = play(exe, {"floor": floor(), "block": plate}, 1e-3, 1000, {"p": at("block", [0.5, 0.5, -0.005])}, {"friction": "inf"}, slope(np.radians(89)), every=10)
+c.below("friction inf, 89 degrees, bc: way of a foot", np.max(np.abs(path(h, "p") - path(h, "p")[0])), 1e-6)
 
 # --- what bears a block: resultant force and moment, also with a load off its middle, on a slope, turned about the normal ---
 for formulation, steps in (("rigid", 5), ("bc", 4000)):
