@@ -657,34 +657,3 @@ PetscErrorCode DetectorView(Detector d, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " updates, lists made %" PetscInt_FMT " times, of %" PetscInt_FMT " bodies in all\n", r->nupdate, r->nrebuild, r->nrefresh));
   PetscFunctionReturn(0);
 }
-
-PetscErrorCode ContactFind(PetscInt n, const Contact contact[], const Contact *c, PetscInt *at)
-{
-  ContactKey first = c->key;
-  PetscInt   low = 0, high = n;
-  PetscReal  best = 0.8660254; /* cos 30 degrees */
-
-  PetscFunctionBeginUser;
-  *at = -1;
-  if (c->key.kind != CONTACT_EDGE_EDGE) first.j = -1; /* whatever this node touches */
-  while (low < high) {
-    const PetscInt m = low + (high - low) / 2;
-
-    if (ContactKeyCompare(&contact[m].key, &first) < 0) low = m + 1;
-    else high = m;
-  }
-  for (; low < n; low++) {
-    const ContactKey *k = &contact[low].key;
-    PetscReal         o;
-
-    if (k->a != first.a || k->b != first.b || k->kind != first.kind || k->i != first.i) break;
-    if (k->j == c->key.j) {
-      *at = low;
-      break;
-    }
-    if (k->kind == CONTACT_EDGE_EDGE) break;
-    o = Vec3Dot(contact[low].normal, c->normal);
-    if (o > best) best = o, *at = low;
-  }
-  PetscFunctionReturn(0);
-}

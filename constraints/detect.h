@@ -102,5 +102,3 @@ PETSC_EXTERN PetscErrorCode DetectorView(Detector detector, PetscViewer viewer);
 
 /* -1, 0, 1 as a is before, like or after b */
 PETSC_EXTERN int ContactKeyCompare(const ContactKey *a, const ContactKey *b);
-/* Finds contact c of another update in n sorted ones: the same key, else the same node on a patch with a normal within 30 degrees; -1: none */
-PETSC_EXTERN PetscErrorCode ContactFind(PetscInt n, const Contact contact[], const Contact *c, PetscInt *at);

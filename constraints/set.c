@@ -195,35 +195,6 @@ static PetscErrorCode ConstraintSetPlace_Private(ConstraintSet set, const Stage 
   PetscFunctionReturn(0);
 }
 
-/* What the block left that has this key, else that of the same node on another patch of a bent surface; NULL: none. *at goes on from call to call. */
-static const ConstraintMemory *ConstraintSetRecall_Private(ConstraintSet set, const Contact *c, PetscInt *at)
-{
-  const ConstraintMemory *m = set->memory, *best = NULL;
-  PetscReal               most = 0.866; /* cos 30 degrees */
-  ContactKey              like = c->key;
-  PetscInt                lo = 0, hi = set->nmemory;
-
-  while (*at < set->nmemory && ContactKeyCompare(&m[*at].key, &c->key) < 0) ++*at;
-  if (*at < set->nmemory && !ContactKeyCompare(&m[*at].key, &c->key)) return &m[*at];
-  if (c->key.kind != CONTACT_NODE_FACET && c->key.kind != CONTACT_FACET_NODE) return NULL;
-  like.j = -1;
-  while (lo < hi) {
-    const PetscInt mid = lo + (hi - lo) / 2;
-
-    if (ContactKeyCompare(&m[mid].key, &like) < 0) lo = mid + 1;
-    else hi = mid;
-  }
-  for (; lo < set->nmemory && m[lo].key.a == like.a && m[lo].key.b == like.b && m[lo].key.kind == like.kind && m[lo].key.i == like.i; lo++) {
-    const PetscReal cosine = m[lo].normal[0] * c->normal[0] + m[lo].normal[1] * c->normal[1] + m[lo].normal[2] * c->normal[2];
-
-    if (cosine > most) {
-      most = cosine;
-      best = &m[lo];
-    }
-  }
-  return best;
-}
-
 /* No slip at all, where an elastic body would have to be pulled down to stay in touch, is a law without a solution; what friction that grows comes to is one, and
    so much of it is as good as infinite. Bodies with the six motions of rigid ones need no such help. */
 #define FRICTION_ELASTIC 100
@@ -248,7 +219,7 @@ static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *
     Constraint             *row = &set->row[set->n];
     PetscInt                here;
 
-    old = ConstraintSetRecall_Private(set, c, &at);
+    old = ConstraintRecall_Private(set->nmemory, set->memory, &c->key, c->normal, &at);
     if (set->signorini == SIGNORINI_VELOCITY && c->gap > (old && (old->flags & CONSTRAINT_OPEN) ? 1e-5 : 1e-9) * c->ell) continue;
     set->n++;
     row->key     = c->key;

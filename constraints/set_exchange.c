@@ -21,6 +21,7 @@ PetscErrorCode SideExchangeDestroy(SideExchange *e)
   PetscCall(PetscFree(e->side));
   PetscCall(PetscFree(e->sbuf));
   PetscCall(PetscFree(e->rbuf));
+  PetscCall(PetscFree(e->length));
   PetscFunctionReturn(0);
 }
 
@@ -100,7 +101,9 @@ PetscErrorCode SideExchangeRows(SideExchange *e, const BlockRow touch[], PetscRe
   PetscFunctionBeginUser;
   for (PetscInt t = 0; t < e->nlocal; t++) side[e->side[t]] = touch[t];
   if (e->size == 1) PetscFunctionReturn(0);
-  PetscCall(PetscMalloc2(e->ntouch - e->nlocal, &n, e->nside - e->nlocal, &m));
+  GrowArray(e->ntouch - e->nlocal + e->nside - e->nlocal, e->mlength, e->length);
+  n = e->length;
+  m = n + e->ntouch - e->nlocal;
   for (PetscInt t = e->nlocal; t < e->ntouch; t++) n[t - e->nlocal] = touch[t].n;
   PetscCall(SideExchangeSend_Private(e, 1, e->come, e->away, n, m));
   for (PetscMPIInt r = 0; r < e->size; r++) {
@@ -133,6 +136,5 @@ PetscErrorCode SideExchangeRows(SideExchange *e, const BlockRow touch[], PetscRe
     b->w   = b->col + b->n;
     at += 10 * b->n;
   }
-  PetscCall(PetscFree2(n, m));
   PetscFunctionReturn(0);
 }

@@ -39,7 +39,8 @@ typedef struct {
   PetscInt     nlocal, ntouch;   /* touches: of sides here first, then by rank */
   PetscInt    *away, *come;      /* size + 1: sides (touches) of rank r are nlocal + away[r] ... nlocal + away[r + 1] - 1 */
   PetscReal   *sbuf, *rbuf;
-  PetscInt     mside, msbuf, mrbuf;
+  PetscReal   *length;           /* scratch: of rows to send and to come */
+  PetscInt     mside, msbuf, mrbuf, mlength;
   PetscMPIInt *scount, *rcount, *sdispl, *rdispl;
 } SideExchange;
 
@@ -164,6 +165,9 @@ PETSC_INTERN void           ConstraintSetProducts_Private(ConstraintSet set, Pet
 /* W as blocks; after the step only by motions, then there is no stage; points of the k-th touched body, whose touches are list[0 .. n - 1] */
 PETSC_INTERN PetscErrorCode ConstraintSetBlocks_Private(ConstraintSet set, const Stage *stage);
 PETSC_INTERN void           ConstraintSetBody_Private(ConstraintSet set, PetscInt k, Domain **domain, PetscInt *n, const PetscInt **list);
+/* set_memory.c: what the block left that has this key, else that of the same node on another patch of a bent surface; NULL: none. By keys that ascend, *at goes on from
+   call to call. */
+PETSC_INTERN const ConstraintMemory *ConstraintRecall_Private(PetscInt n, const ConstraintMemory m[], const ContactKey *key, const PetscReal normal[3], PetscInt *at);
 /* set_condense.c: touches of the blocks; velocities of their points (3 each), at t or at the end; du of the bodies by impulses R (3 per block) */
 PETSC_INTERN PetscErrorCode ConstraintSetVelocities_Private(ConstraintSet set, const Stage *stage, PetscBool end, PetscReal v[]);
 PETSC_INTERN PetscErrorCode ConstraintSetTouches_Private(ConstraintSet set);

@@ -43,6 +43,34 @@ PetscErrorCode ConstraintSetPack(ConstraintSet set, PetscInt *step, PetscInt *n,
   PetscFunctionReturn(0);
 }
 
+const ConstraintMemory *ConstraintRecall_Private(PetscInt n, const ConstraintMemory m[], const ContactKey *key, const PetscReal normal[3], PetscInt *at)
+{
+  const ConstraintMemory *best = NULL;
+  PetscReal               most = 0.866; /* cos 30 degrees */
+  ContactKey              like = *key;
+  PetscInt                lo = 0, hi = n;
+
+  while (*at < n && ContactKeyCompare(&m[*at].key, key) < 0) ++*at;
+  if (*at < n && !ContactKeyCompare(&m[*at].key, key)) return &m[*at];
+  if (key->kind != CONTACT_NODE_FACET && key->kind != CONTACT_FACET_NODE) return NULL;
+  like.j = -1;
+  while (lo < hi) {
+    const PetscInt mid = lo + (hi - lo) / 2;
+
+    if (ContactKeyCompare(&m[mid].key, &like) < 0) lo = mid + 1;
+    else hi = mid;
+  }
+  for (; lo < n && m[lo].key.a == like.a && m[lo].key.b == like.b && m[lo].key.kind == like.kind && m[lo].key.i == like.i; lo++) {
+    const PetscReal cosine = m[lo].normal[0] * normal[0] + m[lo].normal[1] * normal[1] + m[lo].normal[2] * normal[2];
+
+    if (cosine > most) {
+      most = cosine;
+      best = &m[lo];
+    }
+  }
+  return best;
+}
+
 static PetscBool BodyIsHere_Private(Model model, PetscInt id)
 {
   PetscInt lo = 0, hi = model->nbody;

@@ -572,39 +572,11 @@ static void test_force(void **state)
   }
 }
 
-static void test_find(void **state)
-{
-  Contact  c[3], f;
-  PetscInt at;
-
-  (void)state;
-  memset(c, 0, sizeof(c));
-  memset(&f, 0, sizeof(f));
-  for (PetscInt i = 0; i < 3; i++) {
-    c[i].key       = (ContactKey){1, 2, CONTACT_NODE_FACET, 5, 2 * i};
-    c[i].normal[i] = 1;
-  }
-  f.key = c[1].key;
-  Ok(ContactFind(3, c, &f, &at));
-  assert_int_equal(at, 1);
-  f.key.j     = 7;
-  f.normal[2] = 1;
-  Ok(ContactFind(3, c, &f, &at));
-  assert_int_equal(at, 2);
-  f.normal[1] = -1;
-  f.normal[2] = 0;
-  Ok(ContactFind(3, c, &f, &at));
-  assert_int_equal(at, -1);
-  f.key = (ContactKey){1, 2, CONTACT_EDGE_EDGE, 5, 2};
-  Ok(ContactFind(3, c, &f, &at));
-  assert_int_equal(at, -1);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_faces), cmocka_unit_test(test_keys), cmocka_unit_test(test_deformable), cmocka_unit_test(test_edges), cmocka_unit_test(test_rocking), cmocka_unit_test(test_plate),
-    cmocka_unit_test(test_corner), cmocka_unit_test(test_pipe), cmocka_unit_test(test_pipe_falls), cmocka_unit_test(test_units), cmocka_unit_test(test_force), cmocka_unit_test(test_find), cmocka_unit_test(test_warped), cmocka_unit_test(test_centroid), cmocka_unit_test(test_class), cmocka_unit_test(test_depth),
+    cmocka_unit_test(test_corner), cmocka_unit_test(test_pipe), cmocka_unit_test(test_pipe_falls), cmocka_unit_test(test_units), cmocka_unit_test(test_force), cmocka_unit_test(test_warped), cmocka_unit_test(test_centroid), cmocka_unit_test(test_class), cmocka_unit_test(test_depth),
   };
 
   return UNIT_MAIN("detect", tests);

@@ -330,6 +330,33 @@ static void test_momentum(void **state)
   }
 }
 
+/* What a contact remembers: by its key, else by its node, if the normal is within 30 degrees; edges by their key only */
+static void test_recall(void **state)
+{
+  ConstraintMemory m[4];
+  ContactKey       key;
+  const PetscReal  x[3] = {1, 0, 0}, y[3] = {0, 1, 0}, z[3] = {0.3, 0, 0.954}, back[3] = {0, -1, 0};
+  PetscInt         at = 0;
+
+  (void)state;
+  memset(m, 0, sizeof(m));
+  for (PetscInt i = 0; i < 3; i++) {
+    m[i].key       = (ContactKey){1, 2, CONTACT_NODE_FACET, 5, 2 * i};
+    m[i].normal[i] = 1;
+  }
+  m[3].key = (ContactKey){1, 3, CONTACT_NODE_FACET, 0, 0};
+  key      = m[1].key;
+  assert_ptr_equal(ConstraintRecall_Private(4, m, &key, x, &at), &m[1]);
+  key.j = 7;
+  assert_ptr_equal(ConstraintRecall_Private(4, m, &key, z, &at), &m[2]);
+  assert_ptr_equal(ConstraintRecall_Private(4, m, &key, y, &at), &m[1]);
+  assert_null(ConstraintRecall_Private(4, m, &key, back, &at));
+  key = (ContactKey){1, 2, CONTACT_EDGE_EDGE, 5, 2};
+  assert_null(ConstraintRecall_Private(4, m, &key, x, &at));
+  assert_ptr_equal(ConstraintRecall_Private(4, m, &m[3].key, x, &at), &m[3]);
+  assert_null(ConstraintRecall_Private(0, m, &key, x, &at));
+}
+
 static int Begin(void **state)
 {
   return UnitStart(state) || FormulationRegisterAll() || SNESRegisterAshlar();
@@ -342,6 +369,7 @@ int main(void)
     cmocka_unit_test(test_velocities),
     cmocka_unit_test(test_weight),
     cmocka_unit_test(test_momentum),
+    cmocka_unit_test(test_recall),
   };
 
   setenv("PETSC_OPTIONS", "-snes_rtol 1e-11 -contact_friction 0.3", 1);
