@@ -81,7 +81,9 @@ static PetscErrorCode DualChoice_Private(Dual d, const char option[], PetscInt n
 PetscErrorCode DualSetFromOptions(Dual d)
 {
   static const char *const types[] = {"auto", "bodies", "explicit", "free"}, *const orders[] = {"natural", "coloring"};
+  static const char *const own[] = {"auto", "nlgs", "proxnewton", "conic"};
   PetscInt                 type = d->type, order = d->coloring;
+  char                     name[64] = "auto";
 
   PetscFunctionBeginUser;
   PetscCall(DualChoice_Private(d, "-dual_mat_type", 4, types, "auto, bodies, explicit or free", &type));
@@ -89,6 +91,10 @@ PetscErrorCode DualSetFromOptions(Dual d)
   d->type     = (DualMatType)type;
   d->matfree  = type == DUAL_MAT_FREE ? PETSC_TRUE : PETSC_FALSE;
   d->coloring = order ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-snes_type", name, sizeof(name), NULL));
+  d->able = PETSC_FALSE;
+  for (PetscInt i = 0; i < 4; i++)
+    if (!strcmp(name, own[i])) d->able = PETSC_TRUE;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dual_island_limit", &d->island_limit, NULL));
   PetscCheck(d->island_limit >= 0, d->comm, PETSC_ERR_USER_INPUT, "dual_island_limit: %" PetscInt_FMT " is below 0", d->island_limit);
   PetscCall(PetscOptionsHasName(NULL, NULL, "-dual_view", &d->viewed));
@@ -119,17 +125,10 @@ static PetscErrorCode DualSetUpB_Private(Dual d)
 
 PetscErrorCode DualTakesBodies(Dual d, PetscInt N, PetscBool *yes)
 {
-  static const char *const own[] = {"auto", "nlgs", "proxnewton", "conic"};
-  char                     type[64] = "auto";
-  PetscBool                able     = PETSC_FALSE;
-
   PetscFunctionBeginUser;
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-snes_type", type, sizeof(type), NULL));
-  for (PetscInt i = 0; i < 4; i++)
-    if (!strcmp(type, own[i])) able = PETSC_TRUE;
+  *yes = (PetscBool)(d->type == DUAL_MAT_BODIES || (d->type == DUAL_MAT_AUTO && N >= DUAL_FEW));
   /* an island that is too large for one rank is spread by its blocks; by bodies it is a tenth as large */
-  if (d->coloring || d->viewed || d->merit == DUAL_MERIT_FCLIB || (d->size > 1 && N / 10 > d->island_limit)) able = PETSC_FALSE;
-  *yes = (PetscBool)(able && (d->type == DUAL_MAT_BODIES || (d->type == DUAL_MAT_AUTO && N >= DUAL_FEW)));
+  if (!d->able || d->coloring || d->viewed || d->merit == DUAL_MERIT_FCLIB || (d->size > 1 && N / 10 > d->island_limit)) *yes = PETSC_FALSE;
   PetscFunctionReturn(0);
 }
 

@@ -11,7 +11,7 @@ struct _p_Dual {
   PetscMPIInt         rank, size;
   DualMerit           merit;
   DualMatType         type;
-  PetscBool           matfree, coloring, viewed;
+  PetscBool           matfree, coloring, viewed, able; /* able: the solver needs no matrix, so bodies will do */
   PetscInt            island_limit;
   PetscInt            n, N;               /* blocks given by this rank, by all */
   System              system;             /* what this rank solves */

@@ -221,6 +221,47 @@ static void test_rocking(void **state)
   }
 }
 
+/* What is beside a face, or beyond the end of an edge, and will be under it in a step is a contact before it is deep; what falls past it is none. A corner over
+   the end of a floor; an edge over the end of an edge. */
+static void test_enters(void **state)
+{
+  const PetscReal half = PETSC_PI / 4, root = PetscSqrtReal(0.5), tip = PetscSqrtReal(0.75), corner = PetscAtanReal(PetscSqrtReal(2));
+
+  (void)state;
+  for (PetscInt t = 0; t < 8; t++) {
+    const PetscBool edges = (PetscBool)(t & 1), past = (PetscBool)(t & 2);
+    const PetscReal speed = t & 4 ? 0.1 : 1; /* slow ones are not there yet */
+    Scene           s;
+    const Contact  *c;
+    PetscInt        n;
+
+    SceneStart(&s);
+    if (edges) {
+      SceneBox(&s, DETECT_RIGID, 10, 1, 1, 1, V(half, 0, 0), V(0, 0, -root));
+      SceneBox(&s, DETECT_RIGID, 1, 10, 1, 1, none, none);
+    } else {
+      SceneBox(&s, DETECT_RIGID, 10, 10, 1, 1, none, V(0, 0, -0.5));
+      SceneBox(&s, DETECT_RIGID, 1, 1, 1, 1, none, none);
+    }
+    s.h = 1e-3;
+    for (PetscInt update = 0; update < 2; update++) { /* the first one knows no motion */
+      ScenePlace(&s, 1, edges ? V(0, half, 0) : V(corner * root, -corner * root, 0), V(5.05, 0.1, 0.01 + (edges ? root : tip)), V(past ? 0 : -70 * speed, 0, -30 * speed), NULL);
+      n = SceneUpdate(&s, &c);
+    }
+    if (past || speed < 1) assert_int_equal(n, 0);
+    else {
+      PetscInt found = 0;
+
+      for (PetscInt i = 0; i < n; i++) { /* the corner's edges may meet the end of the floor as well */
+        assert_true(c[i].gap > 0);
+        found += c[i].key.kind == (edges ? CONTACT_EDGE_EDGE : CONTACT_FACET_NODE) && PetscAbsReal(c[i].gap - 0.01) < 1e-9 && c[i].normal[2] > 1 - 1e-9;
+      }
+      assert_int_equal(found, 1);
+    }
+    SceneEnd(&s);
+  }
+}
+
 /* Plate 0.01 thick: always the near face, from above and from below */
 static void test_plate(void **state)
 {
@@ -575,7 +616,7 @@ static void test_force(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_faces), cmocka_unit_test(test_keys), cmocka_unit_test(test_deformable), cmocka_unit_test(test_edges), cmocka_unit_test(test_rocking), cmocka_unit_test(test_plate),
+    cmocka_unit_test(test_faces), cmocka_unit_test(test_keys), cmocka_unit_test(test_deformable), cmocka_unit_test(test_edges), cmocka_unit_test(test_rocking), cmocka_unit_test(test_enters), cmocka_unit_test(test_plate),
     cmocka_unit_test(test_corner), cmocka_unit_test(test_pipe), cmocka_unit_test(test_pipe_falls), cmocka_unit_test(test_units), cmocka_unit_test(test_force), cmocka_unit_test(test_warped), cmocka_unit_test(test_centroid), cmocka_unit_test(test_class), cmocka_unit_test(test_depth),
   };
 
