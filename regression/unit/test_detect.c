@@ -233,7 +233,7 @@ static void test_enters(void **state)
     const PetscReal speed = t & 4 ? 0.1 : 1; /* slow ones are not there yet */
     Scene           s;
     const Contact  *c;
-    PetscInt        n;
+    PetscInt        n, found = 0;
 
     SceneStart(&s);
     if (edges) {
@@ -248,16 +248,11 @@ static void test_enters(void **state)
       ScenePlace(&s, 1, edges ? V(0, half, 0) : V(corner * root, -corner * root, 0), V(5.05, 0.1, 0.01 + (edges ? root : tip)), V(past ? 0 : -70 * speed, 0, -30 * speed), NULL);
       n = SceneUpdate(&s, &c);
     }
-    if (past || speed < 1) assert_int_equal(n, 0);
-    else {
-      PetscInt found = 0;
-
-      for (PetscInt i = 0; i < n; i++) { /* the corner's edges may meet the end of the floor as well */
-        assert_true(c[i].gap > 0);
-        found += c[i].key.kind == (edges ? CONTACT_EDGE_EDGE : CONTACT_FACET_NODE) && PetscAbsReal(c[i].gap - 0.01) < 1e-9 && c[i].normal[2] > 1 - 1e-9;
-      }
-      assert_int_equal(found, 1);
+    for (PetscInt i = 0; i < n; i++) { /* the corner's edges and the end of the floor are near each other in any case */
+      assert_true(c[i].gap > 0);
+      found += c[i].key.kind == (edges ? CONTACT_EDGE_EDGE : CONTACT_FACET_NODE) && PetscAbsReal(c[i].gap - 0.01) < 1e-9 && c[i].normal[2] > 1 - 1e-9;
     }
+    assert_int_equal(found, past || speed < 1 ? 0 : 1);
     SceneEnd(&s);
   }
 }
