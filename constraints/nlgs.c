@@ -269,6 +269,7 @@ PetscErrorCode NlgsWarmUp(Nlgs g, Newton newton, System s, PetscReal tol, PetscR
     if (report->merit <= tol || PetscIsInfOrNanReal(report->merit)) break;
     if (report->merit <= 0.1 * last && report->merit <= 1e-3 && batch < 10) continue; /* quick: no need to ask what else there is */
     if (limit < 0) PetscCall(NewtonEstimate(newton, s, r, &limit));
+    if (limit >= PETSC_INFINITY) break; /* nobody knows */
     if (!batch) {
       if (limit < 3 * BATCH * sweep) break;
       continue;
