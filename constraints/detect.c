@@ -375,24 +375,34 @@ static PetscReal Beyond_Private(const DetectWork *w, PetscInt f)
   return least + shift - most;
 }
 
-/* Does a plane along a facet part simple bodies by more than any contact may have for a gap, and for slack beside its features? If not, w->apart says by how much one does. */
-static PetscBool Apart_Private(DetectWork *w, DetectPair *pair)
+PetscReal DetectParted_Private(const DetectWork *w)
+{
+  PetscReal most = PETSC_NINFINITY;
+
+  if (!w->side[0].part->simple || !w->side[1].part->simple) return most;
+  for (PetscInt f = 0; f < w->side[0].part->surface->nfacet + w->side[1].part->surface->nfacet; f++) most = PetscMax(most, Beyond_Private(w, f));
+  return most;
+}
+
+/* Does a plane along a facet part simple bodies by more than any contact may have for a gap, and for slack beside its features? Found or not, that takes off work only:
+   of bodies that were close the facet that parted them most is looked at, and now and then the others. */
+static PetscBool Apart_Private(const DetectWork *w, DetectPair *pair)
 {
   const DetectPart *a = w->side[0].part, *b = w->side[1].part;
-  const PetscInt    n = a->surface->nfacet + b->surface->nfacet;
   const PetscReal   margin = 2.4 * w->hv + 10 * DETECT_EPS * PetscMax(a->max_ell, b->max_ell);
+  PetscReal         most;
+  PetscInt          best = pair->apart;
 
-  w->apart = PETSC_NINFINITY;
   if (!a->simple || !b->simple) return PETSC_FALSE;
-  for (PetscInt k = 0; k < n; k++) {
-    const PetscInt f = pair->apart + k < n ? pair->apart + k : pair->apart + k - n;
+  most = Beyond_Private(w, best);
+  for (PetscInt f = 0; f < a->surface->nfacet + b->surface->nfacet && most <= margin && !pair->close; f++) {
+    const PetscReal s = Beyond_Private(w, f);
 
-    w->apart = PetscMax(w->apart, Beyond_Private(w, f));
-    if (w->apart <= margin) continue;
-    pair->apart = f;
-    return PETSC_TRUE;
+    if (s > most) most = s, best = f;
   }
-  return PETSC_FALSE;
+  pair->apart = best;
+  pair->close = (PetscBool)(most <= margin);
+  return (PetscBool)!pair->close;
 }
 
 /* Marks contacts of this pair that carried force */
@@ -450,7 +460,7 @@ static PetscErrorCode PairContacts_Private(Detector d, DetectPair *pair, PetscRe
     sum->tunnel = w.hv / tau;
     for (PetscInt k = 0; k < 2; k++) sum->tunnel_body[k] = pair->id[k];
   }
-  if (Apart_Private(&w, pair) && !d->first) PetscFunctionReturn(0);
+  if (!d->first && Apart_Private(&w, pair)) PetscFunctionReturn(0);
   if (pair->first < 0 || w.deep > pair->listed) {
     pair->listed = 2 * w.deep + 0.1 * (w.side[0].body->skin + w.side[1].body->skin);
     PetscCall(DetectorList_Private(d, pair));
@@ -466,6 +476,7 @@ static PetscErrorCode PairContacts_Private(Detector d, DetectPair *pair, PetscRe
       for (PetscInt c = 0; c < 3; c++) sum->hidden_at[c] = w.side[0].body->origin[c] + hidden[c];
     }
   }
+  if (!d->nhit && d->report.nupdate % 8 == 0) pair->close = PETSC_FALSE;
   if (!d->nhit) PetscFunctionReturn(0);
   if (d->nforce) Force_Private(d, pair);
   PetscCall(DetectorFilter_Private(d, &w));

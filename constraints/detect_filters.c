@@ -126,6 +126,7 @@ static void Resolve_Private(const DetectWork *w, PetscInt n, PetscInt list[], De
   enum { NORMALS = 32 };
   const PetscReal still[3] = {0, 0, 0};
   PetscInt        last[NORMALS], nlast = 0;
+  PetscReal       parted = PETSC_INFINITY; /* not looked at yet */
   PetscBool       open = PETSC_FALSE;
 
   DetectSort_Private(n, list, ByDepth_Private, hit);
@@ -137,7 +138,10 @@ static void Resolve_Private(const DetectWork *w, PetscInt n, PetscInt list[], De
       open = PETSC_TRUE;
       continue;
     }
-    if (a->gap < -DETECT_OUTSIDE * a->eps && (w->apart > -0.5 * DETECT_OUTSIDE * a->eps || (open && !DetectStays_Private(w, a, still)))) a->drop = PETSC_TRUE;
+    if (a->gap < -DETECT_OUTSIDE * a->eps) {
+      if (parted == PETSC_INFINITY) parted = DetectParted_Private(w);
+      if (parted > -0.5 * DETECT_OUTSIDE * a->eps || (open && !DetectStays_Private(w, a, still))) a->drop = PETSC_TRUE;
+    }
     for (PetscInt k = 0; k < nlast && !a->drop; k++) {
       const DetectHit *b = &hit[last[k]];
       const PetscReal  c = Vec3Dot(a->n, b->n);

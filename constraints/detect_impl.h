@@ -79,7 +79,8 @@ typedef struct {
   PetscInt  first, n;  /* candidates; first -1: no list yet, it is made when their boxes come close */
   PetscReal deep;      /* depth at the last update */
   PetscReal listed;    /* depth that the list allows for */
-  PetscInt  apart;     /* facet (of A, after them of B) beyond which the other body was last */
+  PetscInt  apart;     /* facet (of A, after them of B) that parted the bodies most when last looked at */
+  PetscBool close;     /* it did so too little */
 } DetectPair;
 
 typedef struct {
@@ -116,7 +117,6 @@ typedef struct {
   DetectSide side[2];
   PetscReal  hv;    /* h v_rel */
   PetscReal  h;
-  PetscReal  apart; /* how far a plane along a facet parts simple bodies, below 0 if none does; -infinity: not known */
   PetscReal  deep;  /* depth of the last update; PETSC_INFINITY at the first */
   PetscBool  rigid; /* both are */
 } DetectWork;
@@ -193,6 +193,8 @@ PETSC_INTERN PetscErrorCode DetectorRebuild_Private(Detector d, PetscReal h);
 /* detect_predicates.c */
 PETSC_INTERN PetscErrorCode DetectorTest_Private(Detector d, const DetectWork *w, PetscInt n, const DetectCandidate c[]);
 PETSC_INTERN PetscBool      DetectStays_Private(const DetectWork *w, const DetectHit *hit, const PetscReal move[3]);
+/* detect.c: how far a plane along a facet parts simple bodies, below 0 if none does; -infinity: others */
+PETSC_INTERN PetscReal      DetectParted_Private(const DetectWork *w);
 /* detect_filters.c */
 PETSC_INTERN PetscErrorCode DetectorFilter_Private(Detector d, const DetectWork *w);
 PETSC_INTERN void           DetectSort_Private(PetscInt n, PetscInt list[], int (*before)(const DetectHit *, const DetectHit *), const DetectHit hit[]);

@@ -446,6 +446,7 @@ static PetscErrorCode Pairs_Private(Detector d)
       pair->n      = pair->first < 0 ? 0 : d->old[at].n;
       pair->listed = pair->first < 0 ? 0 : d->old[at].listed;
       pair->apart  = known ? d->old[at].apart : 0;
+      pair->close  = known ? d->old[at].close : PETSC_FALSE;
     }
   }
   PetscFunctionReturn(0);
