@@ -211,7 +211,7 @@ static void Conjugate_Private(PetscInt n, PetscReal more, PetscBool stay, const 
 }
 
 /* A sweep whose steps are taken for gradients of a conjugate gradient method (Fletcher and Reeves; begun anew when they grow): where loads are passed on
-   through many bodies this takes about a third of the sweeps. first, last: of some; in between the motions of bodies just follow. */
+   through many bodies this spares about a quarter of the sweeps. first, last: of some; in between the motions of bodies just follow. */
 static PetscErrorCode NlgsConjugate_Private(Nlgs g, System s, PetscBool first, PetscBool last, PetscReal *r, PetscReal sum[2])
 {
   PetscReal *v = s->bodies ? s->v + 6 * s->firstbody : NULL, *vway = g->vway + 6 * s->firstbody, *vbefore = g->vbefore + 6 * s->firstbody, more;

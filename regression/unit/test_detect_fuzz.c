@@ -349,9 +349,65 @@ static void test_cost(void **state)
   }
 }
 
+/* Fast cubes a little apart: none of their features is deep in the other, whatever slack motion gives the tests */
+static void test_apart(void **state)
+{
+  const PetscInt  total = Some(20000), cells[3] = {1, 1, 1};
+  const PetscReal one[3] = {1, 1, 1};
+  PetscReal       worst = 0;
+  PetscInt        rows = 0, body;
+  uint64_t        seed = 2463534242ull;
+  Mesh            mesh;
+  Surface         surface;
+  Detector        d;
+
+  (void)state;
+  Ok(MeshCreateBox(one, cells, &mesh));
+  Ok(SurfaceCreate(mesh, &surface));
+  Ok(DetectorCreate(PETSC_COMM_SELF, &d));
+  for (PetscInt k = 0; k < 2; k++) Ok(DetectorAddBody(d, 1 + k, surface, DETECT_RIGID, none, &body));
+  for (PetscInt t = 0; t < total; t++) {
+    Box            a = {{0.5, 0.5, 0.5}, {0}, {0}}, b = a;
+    PetscReal      w[3], T[9], dir[3], v[3], low = 0, high = 10;
+    const Contact *c;
+    PetscInt       n;
+
+    RandomVector(&seed, 3 * Uniform(&seed), w);
+    RotationFromVector(w, a.R);
+    RandomVector(&seed, (t % 2 ? 0.15 : 3) * Uniform(&seed), w);
+    RotationFromVector(w, T);
+    Mat3Mult(T, a.R, b.R);
+    RandomVector(&seed, 1, dir);
+    for (PetscInt it = 0; it < 55; it++) {
+      const PetscReal mid = 0.5 * (low + high);
+
+      for (PetscInt k = 0; k < 3; k++) b.at[k] = a.at[k] + mid * dir[k];
+      if (Depth(&a, &b) > 0) low = mid;
+      else high = mid;
+    }
+    for (PetscInt k = 0; k < 3; k++) b.at[k] += 1e-5 * dir[k];
+    if (Depth(&a, &b) > 0) continue;
+    RandomVector(&seed, 40 * Uniform(&seed), v);
+    Ok(DetectorForget(d));
+    for (PetscInt update = 0; update < 2; update++) { /* the first one is about initial overlaps */
+      Ok(DetectorSetPlacement(d, 0, a.R, none, a.at, none, none));
+      Ok(DetectorSetPlacement(d, 1, b.R, none, b.at, v, none));
+      Ok(DetectorUpdate(d, 1e-3, &n, &c));
+    }
+    rows += n;
+    worst = PetscMin(worst, Deepest(n, c));
+  }
+  print_message("  %d contacts of cubes that are apart, deepest %g\n", (int)rows, (double)worst);
+  assert_true(rows > total / 2);
+  assert_true(worst >= -1.01e-3);
+  Ok(DetectorDestroy(&d));
+  Ok(SurfaceDestroy(&surface));
+  Ok(MeshDestroy(&mesh));
+}
+
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_boxes), cmocka_unit_test(test_overlaps), cmocka_unit_test(test_lists), cmocka_unit_test(test_cost)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_boxes), cmocka_unit_test(test_overlaps), cmocka_unit_test(test_lists), cmocka_unit_test(test_apart), cmocka_unit_test(test_cost)};
 
   return UNIT_MAIN("detect_fuzz", tests);
 }
