@@ -30,6 +30,7 @@ typedef struct {
   PetscMPIInt  rank[2];       /* that A and B belong to */
   PetscInt     patch[2];      /* of the facets that face each other */
   PetscReal    gap;           /* normal . (x[1] - x[0]) */
+  PetscReal    bend;          /* what a step with the twists of now adds to the gap besides h U_N: h^2 / 2 of its second derivative */
   PetscReal    normal[3];     /* from A to B */
   PetscReal    tangent[2][3]; /* the first is the patch's (curve's) material direction projected; normal, tangents: right-handed */
   PetscReal    x[2][3];       /* where, on A and on B, from the origin of each; the two differ along the normal only */

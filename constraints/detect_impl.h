@@ -10,6 +10,7 @@
 #define DETECT_MARGIN 1e-5  /* margin without motion */
 #define DETECT_SMALL  8     /* facets of a part that needs no tree */
 #define DETECT_TILT   0.035 /* sin 2 degrees: facets and edges closer than this are parallel */
+#define DETECT_CROSS  2e-3  /* least sine between edges that have a normal of their own */
 
 /* What follows from a Surface; shared by its bodies */
 typedef struct {

@@ -1,7 +1,6 @@
 /* Does a node touch a facet, an edge an edge? Decided from current coordinates alone, in the frame of A's origin. */
 #include "constraints/detect_impl.h"
 
-#define CROSS   2e-3 /* least sine between edges */
 #define WEAK    1e-5 /* that of edges which count only if nothing else touches */
 #define ROUND   0.6  /* edges with less of an angle than this are those of round surfaces: 12 and more around a cylinder */
 
@@ -260,8 +259,8 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
   lu = Vec3Norm(u), lv = Vec3Norm(v), cc = PetscSqrtReal(cc);
   sine = cc / (lu * lv);
   if (!(sine >= WEAK)) return PETSC_FALSE;
-  weak = (PetscBool)(sine < CROSS);
-  if (sine >= 0.1) {
+  weak = (PetscBool)(sine < DETECT_CROSS);
+  if (!weak) {
     Crossing_Private(r, u, v, c, c, s);
     if (!Between_Private(A, ea, s[0], lu, ell, 0) || !Between_Private(B, eb, s[1], lv, ell, 0)) {
       const PetscReal sign = Vec3Dot(DetectFacet_Private(A, a->facet[0])->n, c) + Vec3Dot(DetectFacet_Private(A, a->facet[1])->n, c) > 0 ? 1 : -1;
@@ -276,7 +275,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
     na[h] = DetectFacet_Private(A, a->facet[h])->n;
     nb[h] = DetectFacet_Private(B, b->facet[h])->n;
   }
-  if (sine < 0.1) { /* the product says little about the normal; two faces that are almost parallel say more, of several the way out */
+  if (weak) { /* the product says little about the normal; two faces that are almost parallel say more, of several the way out */
     PetscReal best = -PETSC_INFINITY, o[3], at[2];
 
     for (PetscInt i = 0; i < 2; i++)
@@ -284,7 +283,7 @@ static PetscBool EdgeEdge_Private(const DetectWork *w, PetscInt ea, PetscInt eb,
         if (Vec3Dot(na[i], nb[j]) > -0.99452) continue; /* cos 6 degrees */
         DetectSubtract_Private(na[i], nb[j], o);
         (void)DetectNormalize_Private(o);
-        if (PetscAbsReal(Vec3Dot(c, o)) < (weak ? WEAK : CROSS)) continue;
+        if (PetscAbsReal(Vec3Dot(c, o)) < WEAK) continue;
         Crossing_Private(r, u, v, c, o, at);
         gap = 0;
         for (PetscInt k = 0; k < 3; k++) gap += o[k] * (r[k] + at[1] * v[k] - at[0] * u[k]);

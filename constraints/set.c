@@ -238,6 +238,7 @@ static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *
     row->point[0]    = c->point[0];
     row->point[1]    = c->point[1];
     row->gap         = c->gap;
+    row->bend        = c->bend;
     row->area        = c->area;
     row->ell         = c->ell;
     row->theta       = 1;

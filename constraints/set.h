@@ -6,7 +6,7 @@
 #include "constraints/supports.h"
 #include "physics/model.h"
 
-/* gap: U_N + max(g, 0) / h >= 0 for whatever may touch in the step; velocity: U_N >= 0 for what touches */
+/* gap: U_N + max(g, 0) / h >= 0 for whatever may touch in the step, g with what the turn of bodies takes from it; velocity: U_N >= 0 for what touches */
 typedef enum { SIGNORINI_GAP, SIGNORINI_VELOCITY } SignoriniKind;
 /* safe: no row adds energy in any step; paper: the laws hold for the velocity at the end of a step */
 typedef enum { THETA_SAFE, THETA_PAPER } ThetaKind;
@@ -34,6 +34,7 @@ typedef struct {
   PetscReal    x[3];        /* where, at the half step: point of the first body; that of the second is a gap along the normal from it */
   PetscReal    centre[3];   /* mass centre of the second body then, if ConstraintSetSetCentres() asks for it */
   PetscReal    gap, area;
+  PetscReal    bend;        /* what the step adds to the gap besides h U_N, for motion that goes on as it is */
   PetscReal    ell;         /* shortest edge of the mesh there */
   Row          law;
   PetscReal    restitution;
