@@ -241,9 +241,9 @@ static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *
     row->bend        = c->bend;
     row->area        = c->area;
     row->ell         = c->ell;
-    row->theta       = 1;
+    row->theta[0] = row->theta[1] = 1;
     row->restitution = law->restitution;
-    row->flags       = CONSTRAINT_OPEN | (old ? old->flags & CONSTRAINT_GLUED : 0);
+    row->flags       = CONSTRAINT_OPEN | (old ? old->flags & (CONSTRAINT_GLUED | CONSTRAINT_THROWN) : 0);
     if (set->step == 1 && law->cohesion > 0 && c->gap <= 1e-5 * c->ell) row->flags |= CONSTRAINT_GLUED;
     row->law = (Row){.relation = RELATION_CONE, .rows = 3, .friction = Friction_Private(c, law->friction), .cohesion = row->flags & CONSTRAINT_GLUED ? law->cohesion * c->area * stage->h : 0};
     if (old)

@@ -21,7 +21,7 @@ typedef struct {
 } ContactLaw;
 
 enum { CONTACT_SUPPORT = 16 }; /* kind of the key of supports, beyond ContactKind: i, j are the numbers of the support and of its point on the body */
-enum { CONSTRAINT_GLUED = 1, CONSTRAINT_OPEN = 2, CONSTRAINT_INERT = 4 }; /* flags: cohesion holds; the velocity law has taken it for touching; held rows leave no motion to it */
+enum { CONSTRAINT_GLUED = 1, CONSTRAINT_OPEN = 2, CONSTRAINT_INERT = 4, CONSTRAINT_THROWN = 8 }; /* flags: cohesion holds; the velocity law has taken it for touching; held rows leave no motion to it; the last step had theta 1/2 */
 typedef enum { CONTACT_STATE_OPEN, CONTACT_STATE_STICK, CONTACT_STATE_SLIP } ContactState;
 
 /* A block of rows on the rank that owns it. U is the velocity of the second body's point against the first's along the directions of the frame. */
@@ -38,7 +38,7 @@ typedef struct {
   PetscReal    ell;         /* shortest edge of the mesh there */
   Row          law;
   PetscReal    restitution;
-  PetscReal    theta;       /* of the tangents */
+  PetscReal    theta[2];    /* of the normal, of the tangents */
   PetscReal    mean[3];     /* of supports: velocity that the mean of U0 and U shall be */
   PetscReal    U0[3];       /* at t */
   PetscReal    Uf[3];       /* at t + h if no row acted */
@@ -53,7 +53,7 @@ typedef struct {
   PetscInt            n, state[3];  /* contacts; by ContactState */
   PetscInt            rows, held;   /* blocks of the dual problem, contacts and others; blocks that were eliminated from it */
   PetscInt            iterations;   /* of the SNES, of all solves of the step */
-  PetscInt            solves, halved; /* solves; rows whose tangents got theta = 1/2 */
+  PetscInt            solves, halved; /* solves; normals and tangents of blocks that got theta = 1/2 */
   PetscReal           merit, penetration; /* merit of the impulses; deepest overlap of a contact at the half step */
   PetscReal           work, friction; /* of contacts on the bodies; of it by friction */
   PetscReal           normal;       /* sum of normal forces */

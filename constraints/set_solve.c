@@ -23,11 +23,11 @@ PetscErrorCode ConstraintSetRelative_Private(ConstraintSet set, const PetscReal 
 }
 
 /* The law asks for U(t + h) + shift. Normal: a gap may close, but for what the turn of bodies will take from it in the step: bodies that turn on each other while they
-   touch would else sink into each other by h^2 a step. What comes back from an impact. And, to be safe, what opens already may at most be thrown back as fast, or be
-   stopped by a gap that is wide enough for it, and what closes come back as fast: R_N (U0 + U) <= 0 in any case. */
+   touch would else sink into each other by h^2 a step; but what closes may come back as fast at most. What comes back from an impact. With theta = 1/2, what opens
+   already may at most be thrown back as fast, or be stopped by a gap that is wide enough for it: R_N (U0 + U) <= 0 in any case. */
 static void ConstraintShift_Private(ConstraintSet set, const Stage *stage, Constraint *row)
 {
-  const PetscReal U0 = row->U0[0], back = (1 - row->theta) / row->theta;
+  const PetscReal U0 = row->U0[0], back = (1 - row->theta[1]) / row->theta[1];
   PetscReal       free = 0;
 
   if (row->law.relation == RELATION_EQUAL) {
@@ -37,16 +37,18 @@ static void ConstraintShift_Private(ConstraintSet set, const Stage *stage, Const
   if (set->signorini == SIGNORINI_GAP) free = (PetscMax(row->gap, 0) + PetscMin(row->bend, 0)) / stage->h;
   if (U0 < 0 && row->restitution > 0 && row->gap + stage->h * U0 <= 0) free = PetscMin(free, row->restitution * U0);
   if (free < 0) free = PetscMax(free, PetscMin(U0, 0));
-  row->shift[0] = U0 > 0 && set->theta == THETA_SAFE ? PetscMax(free, U0) : free;
+  row->shift[0] = row->theta[0] < 1 ? PetscMax(free, U0) : free;
   row->shift[1] = back * row->U0[1];
   row->shift[2] = back * row->U0[2];
 }
 
-/* Adds the works of a row's normal and tangents on the bodies */
-static void ConstraintWork_Private(const Constraint *row, const PetscReal *R, const PetscReal *U, PetscReal work[2])
+/* Adds the works of the normal and the tangents of row i on the bodies */
+static void ConstraintWork_Private(ConstraintSet set, PetscInt i, PetscReal work[2])
 {
-  work[0] += 0.5 * R[0] * (row->U0[0] + U[0]);
-  work[1] += 0.5 * (R[1] * (row->U0[1] + U[1]) + R[2] * (row->U0[2] + U[2]));
+  const Constraint *row = &set->row[i];
+  const PetscReal  *R = set->r + 3 * i, *u = set->u + 3 * i;
+
+  for (PetscInt k = 0; k < 3; k++) work[k > 0] += 0.5 * R[k] * (row->U0[k] + u[k] - row->shift[k]);
 }
 
 /* |R|^2 / rho of block i, with the merit's rho = rows / trace W_ii, and rho |B|^2 */
@@ -58,12 +60,14 @@ static void ConstraintSetEnergies_Private(ConstraintSet set, PetscInt i, PetscRe
   *b  = (B[0] * B[0] + B[1] * B[1] + B[2] * B[2]) * rho;
 }
 
-/* Contacts of two bodies that would do work on them together get theta = 1/2 for their tangents: never back again, so this ends. Together, because
-   single impulses of a face are not unique, and rows of one face that want to stop it and to throw it back at once jam. A merit of rtol bounds
-   the sum of rho dU^2 over all rows by rtol^2 S, S its scale, hence the work of rows with sum |R|^2 / rho = s by rtol sqrt(s S): that much is none. */
+/* Contacts of two bodies that would do work on them together get theta = 1/2, for their normals or their tangents, whichever would: never back again, so this ends.
+   Together, because single impulses of a face are not unique, and rows of one face that want to stop it and to throw it back at once jam; and what rocks on a face
+   is to come to rest, where row by row each corner that opens would be thrown back for ever. For the same reason those that the last step has thrown back may be stopped
+   in this one if all contacts together do no work. A merit of rtol bounds the sum of rho dU^2 over all rows by rtol^2 S, S its scale, hence the work of rows with
+   sum |R|^2 / rho = s by rtol sqrt(s S): that much is none. */
 static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscInt *n)
 {
-  PetscReal rtol, sum[2] = {0, 0}, s, b;
+  PetscReal rtol, sum[3] = {0, 0, 0}, s, b; /* S by impulses, by velocities; work of all contacts */
   SNES      snes;
 
   PetscFunctionBeginUser;
@@ -73,23 +77,32 @@ static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscInt *n)
     ConstraintSetEnergies_Private(set, i, &s, &b);
     sum[0] += s;
     sum[1] += b;
+    if (set->row[i].law.relation != RELATION_EQUAL) {
+      PetscReal work[2] = {0, 0};
+
+      ConstraintWork_Private(set, i, work);
+      sum[2] += work[0] + work[1];
+    }
   }
-  if (set->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, set->comm));
+  if (set->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPIU_REAL, MPIU_SUM, set->comm));
   *n = 0;
   for (PetscInt i = 0, j; i < set->n; i = j) {
     PetscReal work[2] = {0, 0}, size = 0, none;
+    PetscBool thrown = PETSC_FALSE;
 
     for (j = i; j < set->n && set->row[j].id[0] == set->row[i].id[0] && set->row[j].id[1] == set->row[i].id[1] && set->row[j].law.relation == set->row[i].law.relation; j++) {
-      const PetscReal *u = set->u + 3 * j, *shift = set->row[j].shift, U[3] = {u[0] - shift[0], u[1] - shift[1], u[2] - shift[2]};
-
-      ConstraintWork_Private(&set->row[j], set->r + 3 * j, U, work);
+      ConstraintWork_Private(set, j, work);
+      if (set->row[j].flags & CONSTRAINT_THROWN) thrown = PETSC_TRUE;
       ConstraintSetEnergies_Private(set, j, &s, &b);
       size += s;
     }
     none = rtol * PetscSqrtReal(size * PetscMax(sum[0], sum[1]));
-    if (set->row[i].theta < 1 || work[0] + work[1] <= none || work[1] <= none) continue;
-    for (PetscInt k = i; k < j; k++) set->row[k].theta = 0.5;
-    *n += j - i;
+    if (work[0] + work[1] <= none || (thrown && sum[2] <= rtol * PetscMax(sum[0], sum[1]))) continue;
+    for (PetscInt part = 0; part < 2; part++) {
+      if (work[part] <= none || set->row[i].theta[part] < 1) continue;
+      for (PetscInt k = i; k < j; k++) set->row[k].theta[part] = 0.5;
+      *n += j - i;
+    }
   }
   if (set->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, n, 1, MPIU_INT, MPI_SUM, set->comm));
   PetscFunctionReturn(0);
@@ -228,7 +241,7 @@ PetscErrorCode ConstraintSetAccept(ConstraintSet set, const Stage *stage)
       if (row->R[0] > 0) set->forced[nforced++] = row->key;
     }
     m->key   = row->key;
-    m->flags = row->flags;
+    m->flags = (row->flags & ~CONSTRAINT_THROWN) | (row->theta[0] < 1 || row->theta[1] < 1 ? CONSTRAINT_THROWN : 0);
     /* It bears no more and opens. At its limit alone it holds on: how rows share a load is not unique, others may bear the rest. */
     if ((row->flags & CONSTRAINT_GLUED) && row->R[0] + row->law.cohesion <= 1e-9 * row->law.cohesion && row->gap + stage->h * row->U[0] > 1e-5 * row->ell) m->flags &= ~CONSTRAINT_GLUED;
     if (row->flags & CONSTRAINT_GLUED) count[m->flags & CONSTRAINT_GLUED ? 3 : 4]++;

@@ -192,7 +192,7 @@ PetscErrorCode ConstraintSetKeptRows_Private(ConstraintSet set, const Stage *sta
     c = &set->row[to--];
     PetscCall(PetscMemzero(c, sizeof(*c)));
     c->key   = key;
-    c->theta = 0.5;
+    c->theta[0] = c->theta[1] = 0.5;
     c->law   = (Row){.relation = RELATION_EQUAL, .rows = row->rows};
     PetscCall(PetscArraycpy(c->frame, row->frame, 9));
     for (PetscInt b = 0; b < 2; b++) {
