@@ -59,26 +59,26 @@ void OneContactSetUp(const PetscReal *w, OneContact *one)
     for (PetscInt c = 0; c < 3; c++) a[4 * c] = w[4 * c] + one->shift;
   }
   if (one->det > 0 && one->tr > 0 && one->det < 1e-3 * one->tr * one->tr) Triangular_Private(one);
+  one->idet = one->det > 0 && one->tr > 0 ? 1 / one->det : 0;
 }
 
 /* r_T = -(S + lambda I)^-1 c, r_N, and g = mu r_N / |r_T| - 1 with its derivative */
 static inline PetscReal Slip_Private(const OneContact *one, PetscReal mu, PetscReal bn, const PetscReal c[2], PetscReal lambda, PetscReal r[3], PetscReal *slope)
 {
   const PetscReal d = 1 / (one->det + lambda * (one->tr + lambda)), s00 = one->s00 + lambda, s11 = one->s11 + lambda;
-  PetscReal       z[2], t2, t;
+  PetscReal       z[2], t;
 
   r[1] = -d * (s11 * c[0] - one->s01 * c[1]);
   r[2] = -d * (s00 * c[1] - one->s10 * c[0]);
   r[0] = -(one->n * bn + one->nt[0] * r[1] + one->nt[1] * r[2]);
   z[0] = d * (s11 * r[1] - one->s01 * r[2]);
   z[1] = d * (s00 * r[2] - one->s10 * r[1]);
-  t2   = r[1] * r[1] + r[2] * r[2];
-  t    = PetscSqrtReal(t2);
-  *slope = mu / t * (one->nt[0] * z[0] + one->nt[1] * z[1] + r[0] * (r[1] * z[0] + r[2] * z[1]) / t2);
-  return mu * r[0] / t - 1;
+  t      = 1 / PetscSqrtReal(r[1] * r[1] + r[2] * r[2]);
+  *slope = mu * t * (one->nt[0] * z[0] + one->nt[1] * z[1] + r[0] * (r[1] * z[0] + r[2] * z[1]) * t * t);
+  return mu * r[0] * t - 1;
 }
 
-static inline void Solve_Private(OneContact *one, PetscReal mu, const PetscReal b[3], PetscReal r[3])
+static inline void Solve_Private(OneContact *one, PetscReal mu, const PetscReal b[3], PetscReal accuracy, PetscReal r[3])
 {
   PetscReal c[2], lambda, low = 0, high = PETSC_INFINITY, t;
 
@@ -93,9 +93,9 @@ static inline void Solve_Private(OneContact *one, PetscReal mu, const PetscReal 
   }
   c[0] = b[1] - one->tn[0] * b[0];
   c[1] = b[2] - one->tn[1] * b[0];
-  if (one->det > 0 && one->tr > 0) {
-    r[1] = -(one->s11 * c[0] - one->s01 * c[1]) / one->det;
-    r[2] = -(one->s00 * c[1] - one->s10 * c[0]) / one->det;
+  if (one->idet > 0) {
+    r[1] = -(one->s11 * c[0] - one->s01 * c[1]) * one->idet;
+    r[2] = -(one->s00 * c[1] - one->s10 * c[0]) * one->idet;
     r[0] = -(one->n * b[0] + one->nt[0] * r[1] + one->nt[1] * r[2]);
     if (r[0] > 0 && r[1] * r[1] + r[2] * r[2] <= mu * mu * r[0] * r[0]) return;
   } else { /* S is positive definite only from here on */
@@ -112,7 +112,7 @@ static inline void Solve_Private(OneContact *one, PetscReal mu, const PetscReal 
     PetscReal       slope, next;
     const PetscReal g = Slip_Private(one, mu, b[0], c, lambda, r, &slope);
 
-    if (PetscAbsReal(g) <= 4 * PETSC_MACHINE_EPSILON) break;
+    if (PetscAbsReal(g) <= accuracy) break;
     if (g > 0) high = lambda;
     else low = lambda;
     next = lambda - g / slope;
@@ -128,11 +128,11 @@ static inline void Solve_Private(OneContact *one, PetscReal mu, const PetscReal 
   }
 }
 
-void OneContactSolve(OneContact *one, PetscReal mu, const PetscReal b0[3], const PetscReal old[3], PetscReal r[3])
+void OneContactSolve(OneContact *one, PetscReal mu, const PetscReal b0[3], const PetscReal old[3], PetscReal accuracy, PetscReal r[3])
 {
   PetscReal b[3] = {b0[0] - one->shift * old[0], b0[1] - one->shift * old[1], b0[2] - one->shift * old[2]};
 
   if (one->turn[1] != 0) Turn_Private(one->turn[0], one->turn[1], b + 1);
-  Solve_Private(one, mu, b, r);
+  Solve_Private(one, mu, b, PetscMax(accuracy, 4 * PETSC_MACHINE_EPSILON), r);
   if (one->turn[1] != 0) Turn_Private(one->turn[0], -one->turn[1], r + 1);
 }

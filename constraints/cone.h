@@ -49,12 +49,12 @@ static inline void ConeProject(PetscReal mu, PetscReal x[3])
 typedef struct {
   PetscReal n;                      /* 1 / W_NN */
   PetscReal tn[2], nt[2];           /* W_TN / W_NN, W_NT / W_NN */
-  PetscReal s00, s01, s10, s11, tr, det;
+  PetscReal s00, s01, s10, s11, tr, det, idet; /* idet: 1 / det, 0 where S is not positive definite */
   PetscReal shift;                  /* added to the diagonal where W_ii is (nearly) singular */
   PetscReal lambda;                 /* of the last slip, where the next search starts */
   PetscReal turn[2];                /* cosine and sine of the tangents' turn where S is nearly singular; 1, 0 elsewhere */
 } OneContact;
 
 PETSC_EXTERN void OneContactSetUp(const PetscReal *w, OneContact *one);
-/* r of u = W_ii r + b under the cone of friction mu; old: r before (used where W_ii is singular) */
-PETSC_EXTERN void OneContactSolve(OneContact *one, PetscReal mu, const PetscReal b[3], const PetscReal old[3], PetscReal r[3]);
+/* r of u = W_ii r + b under the cone of friction mu, its slip to a relative accuracy (0: to the last bit); old: r before (used where W_ii is singular) */
+PETSC_EXTERN void OneContactSolve(OneContact *one, PetscReal mu, const PetscReal b[3], const PetscReal old[3], PetscReal accuracy, PetscReal r[3]);

@@ -1,27 +1,29 @@
 /* nlgs: nonlinear Gauss-Seidel, block after block with the exact solution of the one-contact problem. */
 #include "dual_impl.h"
 #include "cone.h"
+#include "mixing.h"
 #include "physics/rotation.h"
 #include <petsc/private/snesimpl.h>
 
 #define BATCH  10 /* sweeps of the warm-up between looks at the merit */
 #define WINDOW 5  /* batches by which their rate is judged */
+#define LOOK   1.6 /* a merit is about 0.55 of the change of a sweep by the same measure: look at it when it may be reached */
+#define ACCURACY 0.03 /* of the slip of one contact, in units of the merit to reach */
 
 struct _p_Nlgs {
   OneContact *one;
   PetscReal  *inverse; /* 9 of each block that is no cone: of W_ii, by columns; 1 / W of an interval */
   PetscReal  *best;    /* 3 of each block: the best iterate of a solve */
-  PetscReal  *way, *before; /* 3 of each block: direction of the last step, iterate before a sweep */
-  PetscReal  *vway, *vbefore; /* the same of motions, 6 of each body */
-  PetscInt    vcapacity;
-  PetscReal   change;  /* |dr|^2 / rho of the last sweep of a conjugate sequence, 0: it begins */
   PetscInt    capacity;
+  PetscReal   accuracy; /* of slips in a sweep: a part of what the sweeps are to reach */
+  Mixing      mixing;
 };
 
 PetscErrorCode NlgsCreate(Nlgs *g)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscNew(g));
+  PetscCall(MixingCreate(&(*g)->mixing));
   PetscFunctionReturn(0);
 }
 
@@ -29,8 +31,8 @@ PetscErrorCode NlgsDestroy(Nlgs *g)
 {
   PetscFunctionBeginUser;
   if (!*g) PetscFunctionReturn(0);
-  PetscCall(PetscFree2((*g)->vway, (*g)->vbefore));
-  PetscCall(PetscFree5((*g)->one, (*g)->inverse, (*g)->best, (*g)->way, (*g)->before));
+  PetscCall(MixingDestroy(&(*g)->mixing));
+  PetscCall(PetscFree3((*g)->one, (*g)->inverse, (*g)->best));
   PetscCall(PetscFree(*g));
   PetscFunctionReturn(0);
 }
@@ -49,15 +51,11 @@ static void Inverse_Private(const PetscReal *w, PetscReal *v)
 PetscErrorCode NlgsSetUp(Nlgs g, System s)
 {
   PetscFunctionBeginUser;
+  g->accuracy = 0;
   if (s->n > g->capacity) {
     g->capacity = s->n + s->n / 2;
-    PetscCall(PetscFree5(g->one, g->inverse, g->best, g->way, g->before));
-    PetscCall(PetscMalloc5(g->capacity, &g->one, 9 * g->capacity, &g->inverse, 3 * g->capacity, &g->best, 3 * g->capacity, &g->way, 3 * g->capacity, &g->before));
-  }
-  if (s->bodies && s->nbody > g->vcapacity) {
-    g->vcapacity = s->nbody + s->nbody / 2;
-    PetscCall(PetscFree2(g->vway, g->vbefore));
-    PetscCall(PetscMalloc2(6 * g->vcapacity, &g->vway, 6 * g->vcapacity, &g->vbefore));
+    PetscCall(PetscFree3(g->one, g->inverse, g->best));
+    PetscCall(PetscMalloc3(g->capacity, &g->one, 9 * g->capacity, &g->inverse, 3 * g->capacity, &g->best));
   }
   for (PetscInt i = 0; i < s->n; i++) {
     const PetscReal *w = s->w + 9 * s->diag[i];
@@ -74,7 +72,7 @@ FOUR_INLINE void Block_Private(Nlgs g, System s, PetscInt i, const PetscReal b[3
   const PetscReal *v = g->inverse + 9 * (s->first + i);
 
   switch (s->relation[i]) {
-  case RELATION_CONE: OneContactSolve(&g->one[s->first + i], s->mu[i], b, old, z); break;
+  case RELATION_CONE: OneContactSolve(&g->one[s->first + i], s->mu[i], b, old, g->accuracy, z); break;
   case RELATION_INTERVAL:
     z[0] = PetscMin(PetscMax(-v[0] * b[0], s->lo[i]), s->hi[i]);
     z[1] = z[2] = 0;
@@ -178,6 +176,7 @@ PetscErrorCode NlgsSolve(Nlgs g, System s, const NlgsOptions *o, PetscReal *r, P
   PetscReal best = PETSC_INFINITY;
 
   PetscFunctionBeginUser;
+  g->accuracy = ACCURACY * o->tol;
   while (report->sweeps < o->max_it) {
     const PetscInt batch = PetscMin(o->every, o->max_it - report->sweeps);
 
@@ -199,39 +198,6 @@ PetscErrorCode NlgsSolve(Nlgs g, System s, const NlgsOptions *o, PetscReal *r, P
   PetscFunctionReturn(0);
 }
 
-/* x += more way, if the next sweep is to start there; way <- (x - before) + more way */
-static void Conjugate_Private(PetscInt n, PetscReal more, PetscBool stay, const PetscReal *restrict before, PetscReal *restrict way, PetscReal *restrict x)
-{
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscReal step = x[i] - before[i], on = more > 0 ? more * way[i] : 0;
-
-    if (!stay) x[i] += on;
-    way[i] = step + on;
-  }
-}
-
-/* A sweep whose steps are taken for gradients of a conjugate gradient method (Fletcher and Reeves; begun anew when they grow): where loads are passed on
-   through many bodies this spares about a quarter of the sweeps. first, last: of some; in between the motions of bodies just follow. */
-static PetscErrorCode NlgsConjugate_Private(Nlgs g, System s, PetscBool first, PetscBool last, PetscReal *r, PetscReal sum[2])
-{
-  PetscReal *v = s->bodies ? s->v + 6 * s->firstbody : NULL, *vway = g->vway + 6 * s->firstbody, *vbefore = g->vbefore + 6 * s->firstbody, more;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscArraycpy(g->before + 3 * s->first, r, 3 * s->n));
-  if (s->bodies) {
-    if (first) SystemMotions(s, r);
-    PetscCall(PetscArraycpy(vbefore, v, 6 * s->nbody));
-    sum[0] = sum[1] = 0;
-    SweepBodies_Private(g, s, PETSC_FALSE, 1, r, &sum[0], &sum[1]);
-  } else PetscCall(NlgsSweep(g, s, PETSC_FALSE, 1, r, &sum[0], &sum[1]));
-  PetscCall(SystemSum(s, 2, sum));
-  more = g->change > 0 && sum[0] <= g->change ? sum[0] / g->change : 0;
-  Conjugate_Private(3 * s->n, more, last, g->before + 3 * s->first, g->way + 3 * s->first, r);
-  if (s->bodies) Conjugate_Private(6 * s->nbody, more, last, vbefore, vway, v);
-  g->change = sum[0];
-  PetscFunctionReturn(0);
-}
-
 /* What sweeps and Newton solves cost, in nanoseconds of one processor; only their ratio decides, and it is known by counting */
 static PetscReal SweepCost_Private(System s)
 {
@@ -241,24 +207,27 @@ static PetscReal SweepCost_Private(System s)
 PetscErrorCode NlgsWarmUp(Nlgs g, Newton newton, System s, PetscReal tol, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
 {
   const PetscReal sweep = SweepCost_Private(s);
-  PetscReal       merit[WINDOW], limit = -1; /* the last ones; cost of the alternative */
+  PetscReal       merit[WINDOW], limit = -1, look = LOOK; /* the last ones; cost of the alternative */
   PetscInt        batch = 0;
 
   PetscFunctionBeginUser;
-  g->change = 0;
+  g->accuracy = ACCURACY * tol;
+  PetscCall(MixingBegin(g->mixing, s));
   for (;; batch++) {
     PetscReal last, slow;
 
     for (PetscInt k = 0; k < BATCH; k++) {
-      PetscReal sum[2];
+      PetscReal sum[2] = {0, 0};
 
-      if (batch) PetscCall(NlgsConjugate_Private(g, s, (PetscBool)(k == 0), (PetscBool)(k + 1 == BATCH), r, sum));
-      else {
-        PetscCall(NlgsSweep(g, s, PETSC_FALSE, 1, r, &sum[0], &sum[1]));
-        PetscCall(SystemSum(s, 2, sum));
-      }
+      if (s->bodies && !k) SystemMotions(s, r);
+      PetscCall(MixingStart(g->mixing, s, r));
+      if (s->bodies) SweepBodies_Private(g, s, PETSC_FALSE, 1, r, &sum[0], &sum[1]);
+      else PetscCall(NlgsSweep(g, s, PETSC_FALSE, 1, r, &sum[0], &sum[1]));
+      PetscCall(MixingEnd(g->mixing, s, r, sum));
       report->sweeps++;
-      if (sum[0] <= tol * tol * sum[1]) break;
+      if (sum[0] > PetscSqr(look * tol) * (s->fclib ? sum[1] : PetscMax(sum[1], s->scale))) continue;
+      look *= 0.5; /* should it be too early */
+      break;
     }
     PetscCall(SystemMult(s, r, u));
     PetscCall(SystemMerit(s, r, u, &report->merit));

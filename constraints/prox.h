@@ -39,6 +39,6 @@ PETSC_EXTERN PetscErrorCode ProxSolve(Newton w, Nlgs g, System s, const ProxOpti
 PETSC_EXTERN PetscErrorCode ConicSolve(Newton w, System s, PetscReal tol, PetscInt max_it, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor);
 /* About what a solve by Newton's method costs, in nanoseconds, from the blocks that r says are closed; infinite if the system is shared */
 PETSC_EXTERN PetscErrorCode NewtonEstimate(Newton w, System s, const PetscReal *r, PetscReal *cost);
-/* Policy of the warm-up: ten sweeps, then tens of conjugate ones as long as they are quick, or promise to end before Newton's method would; u = W r + q at
+/* Policy of the warm-up: tens of sweeps as long as they are quick, or promise to end before Newton's method would; u = W r + q at
    the end */
 PETSC_EXTERN PetscErrorCode NlgsWarmUp(Nlgs g, Newton newton, System s, PetscReal tol, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor);

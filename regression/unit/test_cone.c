@@ -233,9 +233,9 @@ static void TestLaw(void **state)
       double other[3];
 
       RightHandSide(speed, other);
-      OneContactSolve(&one, mu, other, old, r);
+      OneContactSolve(&one, mu, other, old, 0, r);
     }
-    OneContactSolve(&one, mu, b, old, r);
+    OneContactSolve(&one, mu, b, old, 0, r);
     Velocity(w, b, r, u);
     res = Residual(w, mu, b, r);
     worst[kind] = fmax(worst[kind], res);
@@ -300,7 +300,7 @@ static void TestSingular(void **state)
     for (; it < 20000 && !(res <= 1e-12); it++) {
       double old[3] = {r[0], r[1], r[2]};
 
-      OneContactSolve(&one, mu, b, old, r);
+      OneContactSolve(&one, mu, b, old, 0, r);
       res = Residual(w, mu, b, r);
     }
     worst = fmax(worst, res);
@@ -337,7 +337,7 @@ static void TestByHand(void **state)
     OneContact one;
 
     OneContactSetUp(w, &one);
-    OneContactSolve(&one, known[k].mu, known[k].b, old, r);
+    OneContactSolve(&one, known[k].mu, known[k].b, old, 0, r);
     for (int c = 0; c < 3; c++)
       if (fabs(r[c] - known[k].r[c]) > 1e-14) fail_msg("case %d: %g %g %g", (int)k, r[0], r[1], r[2]);
   }
