@@ -62,70 +62,72 @@ void OneContactSetUp(const PetscReal *w, OneContact *one)
   one->idet = one->det > 0 && one->tr > 0 ? 1 / one->det : 0;
 }
 
-/* r_T = -(S + lambda I)^-1 c, r_N, and g = mu r_N / |r_T| - 1 with its derivative */
-static inline PetscReal Slip_Private(const OneContact *one, PetscReal mu, PetscReal bn, const PetscReal c[2], PetscReal lambda, PetscReal r[3], PetscReal *slope)
+/* Slip: r_T = -(S + lambda I)^-1 c = -p / D with p = p0 + lambda c and D = det + lambda (tr + lambda), r_N = N / D with N = -n b_N D + nt.p, and lambda makes
+   mu r_N = |r_T|, that is g = mu N / |p| - 1 zero: of polynomials, so that a step of Newton's method takes one root and one division. */
+static inline void Slip_Private(OneContact *one, PetscReal mu, PetscReal load, const PetscReal c[2], const PetscReal p0[2], PetscReal N0, PetscReal P0, PetscReal low, PetscReal accuracy, PetscReal r[3])
 {
-  const PetscReal d = 1 / (one->det + lambda * (one->tr + lambda)), s00 = one->s00 + lambda, s11 = one->s11 + lambda;
-  PetscReal       z[2], t;
+  const PetscReal N1 = load * one->tr + one->nt[0] * c[0] + one->nt[1] * c[1], P1 = p0[0] * c[0] + p0[1] * c[1], P2 = c[0] * c[0] + c[1] * c[1];
+  PetscReal       lambda = one->lambda > low ? one->lambda : low + 0.1 * PetscAbsReal(one->tr), high = PETSC_INFINITY, d, q[2], t;
 
-  r[1] = -d * (s11 * c[0] - one->s01 * c[1]);
-  r[2] = -d * (s00 * c[1] - one->s10 * c[0]);
-  r[0] = -(one->n * bn + one->nt[0] * r[1] + one->nt[1] * r[2]);
-  z[0] = d * (s11 * r[1] - one->s01 * r[2]);
-  z[1] = d * (s00 * r[2] - one->s10 * r[1]);
-  t      = 1 / PetscSqrtReal(r[1] * r[1] + r[2] * r[2]);
-  *slope = mu * t * (one->nt[0] * z[0] + one->nt[1] * z[1] + r[0] * (r[1] * z[0] + r[2] * z[1]) * t * t);
-  return mu * r[0] * t - 1;
+  for (PetscInt it = 0; it < 100; it++) {
+    const PetscReal N = N0 + lambda * (N1 + lambda * load), P = P0 + lambda * (2 * P1 + lambda * P2), root = PetscSqrtReal(P), left = mu * N - root;
+    PetscReal       next;
+
+    if (PetscAbsReal(left) <= accuracy * root) break;
+    if (left > 0) high = lambda;
+    else low = lambda;
+    next = lambda - left * P / (mu * ((N1 + 2 * lambda * load) * P - N * (P1 + lambda * P2)));
+    if (!(next > low && next < high)) next = high < PETSC_INFINITY ? 0.5 * (low + high) : 4 * lambda;
+    else if (left * left <= 0.1 * accuracy * P && accuracy >= 1e-12) { /* the next one is good enough */
+      lambda = next;
+      break;
+    }
+    if (PetscAbsReal(next - lambda) <= 4 * PETSC_MACHINE_EPSILON * lambda) break;
+    lambda = next;
+  }
+  one->lambda = lambda;
+  d           = 1 / (one->det + lambda * (one->tr + lambda));
+  q[0]        = -d * ((one->s11 + lambda) * c[0] - one->s01 * c[1]);
+  q[1]        = -d * ((one->s00 + lambda) * c[1] - one->s10 * c[0]);
+  r[0]        = load - (one->nt[0] * q[0] + one->nt[1] * q[1]);
+  t           = PetscSqrtReal(q[0] * q[0] + q[1] * q[1]);
+  t           = t > 0 ? mu * r[0] / t : 1; /* on the cone to the last bit, whatever the search left */
+  r[1]        = t * q[0];
+  r[2]        = t * q[1];
 }
 
 static inline void Solve_Private(OneContact *one, PetscReal mu, const PetscReal b[3], PetscReal accuracy, PetscReal r[3])
 {
-  PetscReal c[2], lambda, low = 0, high = PETSC_INFINITY, t;
+  const PetscReal load = -one->n * b[0];
+  PetscReal       c[2], p[2], N, P, low = 0;
 
   if (b[0] >= 0) {
     r[0] = r[1] = r[2] = 0;
     return;
   }
-  if (mu == 0) {
-    r[0] = -one->n * b[0];
+  c[0] = b[1] - one->tn[0] * b[0];
+  c[1] = b[2] - one->tn[1] * b[0];
+  if (mu == 0 || (c[0] == 0 && c[1] == 0)) {
+    r[0] = load;
     r[1] = r[2] = 0;
     return;
   }
-  c[0] = b[1] - one->tn[0] * b[0];
-  c[1] = b[2] - one->tn[1] * b[0];
+  p[0] = one->s11 * c[0] - one->s01 * c[1];
+  p[1] = one->s00 * c[1] - one->s10 * c[0];
+  N    = load * one->det + one->nt[0] * p[0] + one->nt[1] * p[1];
+  P    = p[0] * p[0] + p[1] * p[1];
   if (one->idet > 0) {
-    r[1] = -(one->s11 * c[0] - one->s01 * c[1]) * one->idet;
-    r[2] = -(one->s00 * c[1] - one->s10 * c[0]) * one->idet;
-    r[0] = -(one->n * b[0] + one->nt[0] * r[1] + one->nt[1] * r[2]);
-    if (r[0] > 0 && r[1] * r[1] + r[2] * r[2] <= mu * mu * r[0] * r[0]) return;
+    if (N > 0 && P <= mu * mu * N * N) {
+      r[0] = N * one->idet;
+      r[1] = -p[0] * one->idet;
+      r[2] = -p[1] * one->idet;
+      return;
+    }
   } else { /* S is positive definite only from here on */
     low = 0.5 * (PetscSqrtReal(PetscMax(one->tr * one->tr - 4 * one->det, 0)) - one->tr);
     low = PetscMax(low, 0);
   }
-  if (c[0] == 0 && c[1] == 0) {
-    r[0] = -one->n * b[0];
-    r[1] = r[2] = 0;
-    return;
-  }
-  lambda = one->lambda > low ? one->lambda : low + 0.1 * PetscAbsReal(one->tr);
-  for (PetscInt it = 0; it < 100; it++) {
-    PetscReal       slope, next;
-    const PetscReal g = Slip_Private(one, mu, b[0], c, lambda, r, &slope);
-
-    if (PetscAbsReal(g) <= accuracy) break;
-    if (g > 0) high = lambda;
-    else low = lambda;
-    next = lambda - g / slope;
-    if (!(next > low && next < high)) next = high < PETSC_INFINITY ? 0.5 * (low + high) : 4 * lambda;
-    if (PetscAbsReal(next - lambda) <= 4 * PETSC_MACHINE_EPSILON * lambda) break;
-    lambda = next;
-  }
-  one->lambda = lambda;
-  t           = PetscSqrtReal(r[1] * r[1] + r[2] * r[2]);
-  if (t > 0) { /* on the cone to the last bit, whatever the search left */
-    r[1] *= mu * r[0] / t;
-    r[2] *= mu * r[0] / t;
-  }
+  Slip_Private(one, mu, load, c, p, N, P, low, accuracy, r);
 }
 
 void OneContactSolve(OneContact *one, PetscReal mu, const PetscReal b0[3], const PetscReal old[3], PetscReal accuracy, PetscReal r[3])
