@@ -57,6 +57,9 @@ PetscErrorCode DetectorDestroy(Detector *detector)
   PetscCall(PetscFree(d->cand));
   PetscCall(PetscFree(d->oldcand));
   PetscCall(PetscFree(d->found));
+  PetscCall(PetscFree(d->asked));
+  PetscCall(PetscFree(d->higher));
+  PetscCall(PetscFree(d->start));
   PetscCall(PetscFree(d->order));
   PetscCall(PetscFree(d->scratch));
   PetscCall(PetscFree(d->hit));
@@ -559,7 +562,7 @@ PetscErrorCode DetectorUpdate(Detector d, PetscReal h, PetscInt *n, const Contac
   for (PetscInt i = 0; i < d->npair; i++) PetscCall(PairContacts_Private(d, &d->pair[i], h));
   s->nbody      = d->nown;
   s->npair      = d->npair;
-  s->ncandidate = d->ncand;
+  for (PetscInt i = 0; i < d->npair; i++) s->ncandidate += d->pair[i].first < 0 ? 0 : d->pair[i].n;
   s->ncontact   = d->ncontact;
   s->nrefresh   = d->nrefresh;
   if (d->size > 1) PetscCall(DetectorRanksReduce_Private(d));

@@ -147,11 +147,13 @@ struct _p_Detector {
   PetscInt        nbtree, mbtree, *border;
   SurfaceTreeNode *btree;
   PetscReal      *btreebox;
+  PetscInt        treebodies, treemade; /* bodies in it, and nrefresh when it was made */
   /* pairs and candidates, now and before */
   PetscInt         npair, mpair, nold, mold, ncand, mcand, moldcand;
   DetectPair      *pair, *old;
   DetectCandidate *cand, *oldcand;
   PetscInt         nfound, mfound, *found;
+  PetscInt         nasked, masked, *asked, mhigher, *higher, *start; /* pairs of places in the order of ids; the higher ones by the lower; where those begin */
   /* contacts of a pair, and of all */
   PetscInt    nhit, mhit, morder, *order, *scratch;
   DetectHit  *hit;
@@ -187,7 +189,7 @@ PETSC_INTERN PetscErrorCode DetectorRanksSubscribe_Private(Detector d);
 PETSC_INTERN PetscErrorCode DetectorRanksExchange_Private(Detector d);
 /* detect_lists.c; before: marks bodies whose lists no longer hold what may touch */
 PETSC_INTERN PetscReal      DetectUsed_Private(const DetectBodyData *b, const DetectPart *part, PetscReal h);
-/* Tree over the first n bodies */
+/* Tree over the first n bodies; on one rank made anew only when they have moved, else its boxes are */
 PETSC_INTERN PetscErrorCode DetectorTree_Private(Detector d, PetscInt n);
 PETSC_INTERN PetscErrorCode DetectorList_Private(Detector d, DetectPair *pair);
 PETSC_INTERN PetscErrorCode DetectorRebuild_Private(Detector d, PetscReal h);

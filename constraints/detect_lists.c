@@ -72,9 +72,29 @@ static void BodyTree_Private(Detector d, PetscInt first, PetscInt count)
   BodyTree_Private(d, first + count / 2, count - count / 2);
 }
 
+/* Boxes of the tree as it is; children come after their parent */
+static void TreeBoxes_Private(Detector d)
+{
+  for (PetscInt i = d->nbtree - 1; i >= 0; i--) {
+    const SurfaceTreeNode *t   = &d->btree[i];
+    PetscReal             *box = d->btreebox + 6 * i;
+    const PetscReal       *p   = t->right ? box + 6 : d->body[d->border[t->first]].fat;
+    const PetscReal       *q   = t->right ? d->btreebox + 6 * t->right : d->body[d->border[t->first + t->count - 1]].fat;
+
+    for (PetscInt c = 0; c < 3; c++) {
+      box[c]     = PetscMin(p[c], q[c]);
+      box[3 + c] = PetscMax(p[3 + c], q[3 + c]);
+    }
+  }
+}
+
 PetscErrorCode DetectorTree_Private(Detector d, PetscInt n)
 {
   PetscFunctionBeginUser;
+  if (!d->fresh && d->size == 1 && n == d->treebodies && d->nrefresh - d->treemade <= n) { /* bodies are still near to where they were when it was made */
+    TreeBoxes_Private(d);
+    PetscFunctionReturn(0);
+  }
   if (2 * n > d->mbtree) {
     d->mbtree = 3 * n;
     PetscCall(PetscRealloc((size_t)d->mbtree * sizeof(*d->btree), &d->btree));
@@ -82,7 +102,9 @@ PetscErrorCode DetectorTree_Private(Detector d, PetscInt n)
     PetscCall(PetscRealloc((size_t)d->mbtree * sizeof(*d->border), &d->border));
   }
   for (PetscInt i = 0; i < n; i++) d->border[i] = i;
-  d->nbtree = 0;
+  d->nbtree     = 0;
+  d->treebodies = n;
+  d->treemade   = d->nrefresh;
   if (n) BodyTree_Private(d, 0, n);
   PetscFunctionReturn(0);
 }
@@ -93,10 +115,11 @@ static PetscErrorCode Order_Private(Detector d)
   PetscInt own = 0, ghost = d->nown;
 
   PetscFunctionBeginUser;
-  if (d->nbody > d->morder_body) {
+  if (d->nbody > d->morder_body || !d->start) {
     d->morder_body = d->nbody + d->nbody / 2;
     PetscCall(PetscRealloc((size_t)d->morder_body * sizeof(*d->byid), &d->byid));
     PetscCall(PetscRealloc((size_t)d->morder_body * sizeof(*d->place_of), &d->place_of));
+    PetscCall(PetscRealloc((size_t)(d->morder_body + 2) * sizeof(*d->start), &d->start));
   }
   for (PetscInt i = 0; i < d->nbody; i++) {
     const PetscBool mine = (PetscBool)(ghost == d->nbody || (own < d->nown && d->body[own].id < d->body[ghost].id));
@@ -115,7 +138,13 @@ static PetscBool Mine_Private(Detector d, const DetectBodyData *a, const DetectB
   return d->filter ? d->filter(d->filter_ctx, a->id, b->id) : PETSC_TRUE;
 }
 
-/* Bodies after a in the order of ids whose fat boxes meet that of a, ascending: their places in that order, in found */
+/* Does body b look for pairs of its own? All do, but where few bodies are stale and none comes or goes, the stale ones only */
+static PetscBool Asks_Private(Detector d, PetscInt b)
+{
+  return (PetscBool)(d->fresh || d->size > 1 || d->body[b].stale);
+}
+
+/* Bodies whose fat boxes meet that of a, but for those before it that ask themselves: their places in the order of ids, ascending, in found */
 static PetscErrorCode Query_Private(Detector d, PetscInt a)
 {
   PetscInt stack[STACK], top = 0;
@@ -136,7 +165,8 @@ static PetscErrorCode Query_Private(Detector d, PetscInt a)
     for (PetscInt k = t->first; k < t->first + t->count; k++) {
       const PetscInt b = d->border[k];
 
-      if (d->place_of[b] <= d->place_of[a] || DetectApart_Private(d->body[a].fat, d->body[b].fat) || !Mine_Private(d, &d->body[a], &d->body[b])) continue;
+      if (b == a || DetectApart_Private(d->body[a].fat, d->body[b].fat) || (d->place_of[b] < d->place_of[a] && Asks_Private(d, b))) continue;
+      if (d->place_of[a] < d->place_of[b] ? !Mine_Private(d, &d->body[a], &d->body[b]) : !Mine_Private(d, &d->body[b], &d->body[a])) continue;
       GrowArray(d->nfound + 1, d->mfound, d->found);
       d->found[d->nfound++] = d->place_of[b];
     }
@@ -411,43 +441,93 @@ static PetscErrorCode Refresh_Private(Detector d, PetscInt i, PetscReal h)
   PetscFunctionReturn(0);
 }
 
-/* Pairs whose fat boxes meet, by id, with what is known of them */
+/* Pairs of bodies that ask, by places in the order of ids: of body `lower` those from start[lower] on, ascending. A body that asks gets its later partners from itself, one
+   that does not from each of them, and these ask by turns: so no sorting is needed. */
+static PetscErrorCode Asked_Private(Detector d)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscArrayzero(d->start, d->nbody + 2));
+  d->nasked = 0;
+  for (PetscInt i = 0; i < d->nbody; i++) {
+    if (!Asks_Private(d, d->byid[i])) continue;
+    PetscCall(Query_Private(d, d->byid[i]));
+    GrowArray(2 * (d->nasked + d->nfound), d->masked, d->asked);
+    for (PetscInt k = 0; k < d->nfound; k++, d->nasked++) {
+      d->asked[2 * d->nasked]     = PetscMin(i, d->found[k]);
+      d->asked[2 * d->nasked + 1] = PetscMax(i, d->found[k]);
+      d->start[d->asked[2 * d->nasked] + 2]++;
+    }
+  }
+  GrowArray(d->nasked, d->mhigher, d->higher);
+  for (PetscInt i = 0; i < d->nbody; i++) d->start[i + 2] += d->start[i + 1];
+  for (PetscInt k = 0; k < d->nasked; k++) d->higher[d->start[d->asked[2 * k] + 1]++] = d->asked[2 * k + 1];
+  PetscFunctionReturn(0);
+}
+
+/* Pairs whose fat boxes meet, by id, with what is known of them: those that were asked for, and of the old ones those of bodies that did not ask */
 static PetscErrorCode Pairs_Private(Detector d)
 {
   PetscInt at = 0;
 
   PetscFunctionBeginUser;
   Swap_Private(DetectPair *, d->pair, d->old);
-  Swap_Private(DetectCandidate *, d->cand, d->oldcand);
   Swap_Private(PetscInt, d->mpair, d->mold);
-  Swap_Private(PetscInt, d->mcand, d->moldcand);
   d->nold  = d->npair;
-  d->npair = d->ncand = 0;
+  d->npair = 0;
+  PetscCall(Asked_Private(d));
   for (PetscInt i = 0; i < d->nbody; i++) {
     const DetectBodyData *a = &d->body[d->byid[i]];
 
-    PetscCall(Query_Private(d, d->byid[i]));
-    for (PetscInt k = 0; k < d->nfound; k++) {
-      const DetectBodyData *b = &d->body[d->byid[d->found[k]]];
+    for (PetscInt k = d->start[i]; k <= d->start[i + 1]; k++) {
+      const PetscBool       last = (PetscBool)(k == d->start[i + 1]);
+      const DetectBodyData *b    = last ? NULL : &d->body[d->byid[d->higher[k]]];
       DetectPair           *pair;
       PetscBool             known;
 
+      for (; at < d->nold && (d->old[at].id[0] < a->id || (d->old[at].id[0] == a->id && (last || d->old[at].id[1] < b->id))); at++) {
+        if (d->fresh || d->size > 1 || d->body[d->old[at].body[0]].stale || d->body[d->old[at].body[1]].stale) continue;
+        GrowArray(d->npair + 1, d->mpair, d->pair);
+        d->pair[d->npair++] = d->old[at];
+      }
+      if (last) break;
       GrowArray(d->npair + 1, d->mpair, d->pair);
       pair          = &d->pair[d->npair++];
       pair->body[0] = d->byid[i];
-      pair->body[1] = d->byid[d->found[k]];
+      pair->body[1] = d->byid[d->higher[k]];
       pair->id[0]   = a->id;
       pair->id[1]   = b->id;
-      while (at < d->nold && (d->old[at].id[0] < a->id || (d->old[at].id[0] == a->id && d->old[at].id[1] < b->id))) at++;
-      known      = (PetscBool)(at < d->nold && d->old[at].id[0] == a->id && d->old[at].id[1] == b->id);
-      pair->deep = d->first ? PETSC_INFINITY : (known ? d->old[at].deep : 0);
-      /* its list still holds, and is there: taken over below */
-      pair->first  = known && !d->fresh && !a->stale && !b->stale ? d->old[at].first : -1;
-      pair->n      = pair->first < 0 ? 0 : d->old[at].n;
-      pair->listed = pair->first < 0 ? 0 : d->old[at].listed;
-      pair->apart  = known ? d->old[at].apart : 0;
-      pair->close  = known ? d->old[at].close : PETSC_FALSE;
+      known         = (PetscBool)(at < d->nold && d->old[at].id[0] == a->id && d->old[at].id[1] == b->id);
+      pair->deep    = d->first ? PETSC_INFINITY : (known ? d->old[at].deep : 0);
+      pair->first   = known && !d->fresh && !a->stale && !b->stale ? d->old[at].first : -1; /* its list still holds, and is there */
+      pair->n       = pair->first < 0 ? 0 : d->old[at].n;
+      pair->listed  = pair->first < 0 ? 0 : d->old[at].listed;
+      pair->apart   = known ? d->old[at].apart : 0;
+      pair->close   = known ? d->old[at].close : PETSC_FALSE;
+      at += known;
     }
+  }
+  PetscFunctionReturn(0);
+}
+
+/* Lists that nobody has any more go, once they are as many as the others */
+static PetscErrorCode Compact_Private(Detector d)
+{
+  PetscInt used = 0;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < d->npair; i++) used += d->pair[i].first < 0 ? 0 : d->pair[i].n;
+  if (d->ncand <= 2 * used) PetscFunctionReturn(0);
+  Swap_Private(DetectCandidate *, d->cand, d->oldcand);
+  Swap_Private(PetscInt, d->mcand, d->moldcand);
+  GrowArray(used, d->mcand, d->cand);
+  d->ncand = 0;
+  for (PetscInt i = 0; i < d->npair; i++) {
+    DetectPair *pair = &d->pair[i];
+
+    if (pair->first < 0) continue; /* most never come so close that theirs is needed */
+    PetscCall(PetscArraycpy(d->cand + d->ncand, d->oldcand + pair->first, pair->n));
+    pair->first = d->ncand;
+    d->ncand += pair->n;
   }
   PetscFunctionReturn(0);
 }
@@ -474,15 +554,6 @@ PetscErrorCode DetectorRebuild_Private(Detector d, PetscReal h)
     PetscCall(DetectorRanksExchange_Private(d));
     for (PetscInt i = d->nown; i < d->nbody; i++) PetscCall(SurfaceTreeRefit(d->part[d->body[i].part].surface, DetectNodes_Private(d, &d->body[i]), DetectBoxes_Private(d, &d->body[i])));
   }
-  for (PetscInt i = 0; i < d->npair; i++) {
-    DetectPair    *pair = &d->pair[i];
-    const PetscInt from = pair->first;
-
-    if (from < 0) continue; /* most never come so close that theirs is needed */
-    GrowArray(d->ncand + pair->n, d->mcand, d->cand);
-    PetscCall(PetscArraycpy(d->cand + d->ncand, d->oldcand + from, pair->n));
-    pair->first = d->ncand;
-    d->ncand += pair->n;
-  }
+  PetscCall(Compact_Private(d));
   PetscFunctionReturn(0);
 }
