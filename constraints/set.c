@@ -55,6 +55,8 @@ PetscErrorCode ConstraintSetDestroy(ConstraintSet *set)
   PetscCall(PetscFree(s->row));
   PetscCall(PetscFree(s->touch));
   PetscCall(PetscFree(s->order));
+  PetscCall(PetscFree(s->by_body));
+  PetscCall(PetscFree(s->trace));
   PetscCall(PetscFree(s->side));
   PetscCall(PetscFree(s->data));
   PetscCall(PetscFree(s->block));
@@ -227,6 +229,7 @@ static PetscErrorCode ConstraintSetRows_Private(ConstraintSet set, const Stage *
     row->id[1]   = c->key.b;
     row->rank[0] = c->rank[0];
     row->rank[1] = c->rank[1];
+    for (PetscInt k = 0; k < 2; k++) row->local[k] = c->body[k];
     here         = row->rank[0] == set->rank ? 0 : 1;
     for (PetscInt k = 0; k < 3; k++) {
       row->frame[k]     = c->normal[k];

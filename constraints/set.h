@@ -29,6 +29,7 @@ typedef struct {
   ContactKey   key;
   PetscInt     id[2];       /* bodies */
   PetscMPIInt  rank[2];     /* and who has them */
+  PetscInt     local[2];    /* their numbers on this rank, of those that are here */
   ContactPoint point[2];
   PetscReal    frame[9];    /* directions as rows, the normal first */
   PetscReal    x[3];        /* where, at the half step: point of the first body; that of the second is a gap along the normal from it */

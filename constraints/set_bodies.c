@@ -34,38 +34,24 @@ static void Insert_Private(PetscInt value, PetscInt first, PetscInt col[], Petsc
   ++*n;
 }
 
+/* F of touch t: with its side if that is here, else it stays here for who asks after the step, when the body has gone on */
+static inline PetscReal *MotionOf_Private(ConstraintSet set, PetscInt t)
+{
+  const SideExchange *e = &set->exchange;
+
+  return t < e->nlocal ? set->F + 18 * e->side[t] : set->motion + 18 * (t - e->nlocal);
+}
+
 PetscErrorCode ConstraintSetMotions_Private(ConstraintSet set, const Stage *stage)
 {
-  PetscInt nnz = 0;
-  Stage    local = *stage;
+  SideExchange *e   = &set->exchange;
+  PetscInt      nnz = 0, *before, *after;
+  Stage         local = *stage;
 
   PetscFunctionBeginUser;
-  GrowArray(TELL_COUNT * set->ntouch, set->mdata, set->data);
-  GrowArray(2 * TELL_COUNT * set->n, set->mside, set->side);
-  GrowArray(18 * set->ntouch, set->mmotion, set->motion);
-  PetscCall(PetscArrayzero(set->data, TELL_COUNT * set->ntouch));
-  for (PetscInt k = 0; k < set->ntouched; k++) {
-    Domain         *domain;
-    const PetscInt *list;
-    PetscInt        n;
-
-    ConstraintSetBody_Private(set, k, &domain, &n, &list);
-    if (!domain->batch->ops->motions) continue;
-    StageSetBatch(&local, domain->batch);
-    for (PetscInt i = 0; i < n; i++) {
-      const Touch *t = &set->touch[list[i]];
-      PetscReal   *d = set->data + TELL_COUNT * list[i], frame[9];
-
-      for (PetscInt c = 0; c < 9; c++) frame[c] = c < 3 * t->rows ? t->sign * t->frame[c] : 0;
-      PetscCall((*domain->batch->ops->motions)(domain->batch, domain->lane, &local, 1, set->points + i, frame, d + TELL_F));
-      PetscCall(PetscArraycpy(set->motion + 18 * list[i], d + TELL_F, 18)); /* the body goes on, this is for who asks later */
-      d[TELL_BODY]   = domain->body->id + 1;
-      d[TELL_BEFORE] = i ? set->touch[list[i - 1]].row + 1 : 0;
-      d[TELL_AFTER]  = i + 1 < n ? set->touch[list[i + 1]].row + 1 : 0;
-    }
-  }
-  PetscCall(PetscArrayzero(set->side, 2 * TELL_COUNT * set->n));
-  PetscCall(SideExchangeBackward(&set->exchange, TELL_COUNT, set->data, set->side));
+  GrowArray(TELL_COUNT * (e->ntouch - e->nlocal), set->mdata, set->data);
+  GrowArray(TELL_COUNT * (e->nside - e->nlocal), set->mside, set->side);
+  GrowArray(18 * (e->ntouch - e->nlocal), set->mmotion, set->motion);
   GrowArray(set->n + 1, set->mptr, set->ptr);
   if (5 * set->n > set->mcol) { /* as many values of W as columns, wherever both are needed */
     set->mcol = 8 * set->n;
@@ -74,21 +60,71 @@ PetscErrorCode ConstraintSetMotions_Private(ConstraintSet set, const Stage *stag
   }
   if (set->n > set->mbody) {
     set->mbody = set->n + set->n / 2 + 16;
-    PetscCall(PetscRealloc(sizeof(PetscInt) * 2 * set->mbody, &set->body));
+    PetscCall(PetscRealloc(sizeof(PetscInt) * 6 * set->mbody, &set->body));
     PetscCall(PetscRealloc(sizeof(PetscReal) * 36 * set->mbody, &set->F));
+    PetscCall(PetscRealloc(sizeof(PetscReal) * set->mbody, &set->trace));
+  }
+  before = set->body + 2 * set->n; /* blocks before and after on the body of a side, plus one */
+  after  = before + 2 * set->n;
+  for (PetscInt s = 0; s < 2 * set->n; s++) {
+    set->body[s] = -1;
+    before[s] = after[s] = 0;
+  }
+  for (PetscInt s = 0; s < 2 * set->n; s++)
+    if (set->row[s / 2].id[s % 2] < 0) PetscCall(PetscArrayzero(set->F + 18 * s, 18));
+  for (PetscInt k = 0; k < set->ntouched; k++) {
+    Domain         *domain;
+    const PetscInt *list;
+    PetscInt        n;
+
+    ConstraintSetBody_Private(set, k, &domain, &n, &list);
+    StageSetBatch(&local, domain->batch);
+    for (PetscInt i = 0; i < n; i++) {
+      const Touch   *t       = &set->touch[list[i]];
+      PetscReal     *F       = MotionOf_Private(set, list[i]), frame[9];
+      const PetscInt last    = i ? set->touch[list[i - 1]].row + 1 : 0, next = i + 1 < n ? set->touch[list[i + 1]].row + 1 : 0;
+      const PetscBool moves  = domain->batch->ops->motions ? PETSC_TRUE : PETSC_FALSE;
+
+      if (moves) {
+        for (PetscInt c = 0; c < 9; c++) frame[c] = c < 3 * t->rows ? t->sign * t->frame[c] : 0;
+        PetscCall((*domain->batch->ops->motions)(domain->batch, domain->lane, &local, 1, set->points + i, frame, F));
+      } else PetscCall(PetscArrayzero(F, 18));
+      if (list[i] < e->nlocal) {
+        const PetscInt s = e->side[list[i]];
+
+        set->body[s] = moves ? domain->body->id : -1;
+        before[s]    = moves ? last : 0;
+        after[s]     = moves ? next : 0;
+      } else {
+        PetscReal *d = set->data + TELL_COUNT * (list[i] - e->nlocal);
+
+        d[TELL_BODY]   = moves ? domain->body->id + 1 : 0;
+        d[TELL_BEFORE] = moves ? last : 0;
+        d[TELL_AFTER]  = moves ? next : 0;
+        PetscCall(PetscArraycpy(d + TELL_F, F, 18));
+      }
+    }
+  }
+  PetscCall(SideExchangeHome(e, TELL_COUNT, set->data, set->side));
+  for (PetscInt i = e->nlocal; i < e->nside; i++) {
+    const PetscReal *d = set->side + TELL_COUNT * (i - e->nlocal);
+    const PetscInt   s = e->side[i];
+
+    set->body[s] = (PetscInt)d[TELL_BODY] - 1;
+    before[s]    = (PetscInt)d[TELL_BEFORE];
+    after[s]     = (PetscInt)d[TELL_AFTER];
+    PetscCall(PetscArraycpy(set->F + 18 * s, d + TELL_F, 18));
   }
   set->ptr[0] = 0;
   for (PetscInt i = 0; i < set->n; i++) {
-    for (PetscInt e = 0; e < 2; e++) {
-      const PetscReal *d = set->side + TELL_COUNT * (2 * i + e);
-
-      set->body[2 * i + e] = (PetscInt)d[TELL_BODY] - 1;
-      PetscCall(PetscArraycpy(set->F + 36 * i + 18 * e, d + TELL_F, 18));
-      if (d[TELL_BEFORE] > 0) Insert_Private((PetscInt)d[TELL_BEFORE] - 1, set->ptr[i], set->col, &nnz);
-      if (d[TELL_AFTER] > 0) Insert_Private((PetscInt)d[TELL_AFTER] - 1, set->ptr[i], set->col, &nnz);
+    for (PetscInt s = 2 * i; s < 2 * i + 2; s++) {
+      if (before[s]) Insert_Private(before[s] - 1, set->ptr[i], set->col, &nnz);
+      if (after[s]) Insert_Private(after[s] - 1, set->ptr[i], set->col, &nnz);
     }
     Insert_Private(set->first + i, set->ptr[i], set->col, &nnz);
     set->ptr[i + 1] = nnz;
+    set->trace[i]   = 0;
+    for (PetscInt k = 0; k < 36; k++) set->trace[i] += set->F[36 * i + k] * set->F[36 * i + k];
   }
   PetscFunctionReturn(0);
 }
@@ -99,7 +135,7 @@ void ConstraintSetProducts_Private(ConstraintSet set, PetscInt n, const PetscInt
     for (PetscInt j = 0; j < n; j++)
       for (PetscInt c = 0; c < 3; c++)
         for (PetscInt r = 0; r < 3; r++) {
-          const PetscReal *a = set->motion + 18 * list[i] + r, *b = set->motion + 18 * list[j] + c;
+          const PetscReal *a = MotionOf_Private(set, list[i]) + r, *b = MotionOf_Private(set, list[j]) + c;
 
           W[9 * (n * i + j) + 3 * c + r] = a[0] * b[0] + a[3] * b[3] + a[6] * b[6] + a[9] * b[9] + a[12] * b[12] + a[15] * b[15];
         }
@@ -107,13 +143,9 @@ void ConstraintSetProducts_Private(ConstraintSet set, PetscInt n, const PetscInt
 
 PetscReal ConstraintSetTrace_Private(ConstraintSet set, PetscInt i)
 {
-  PetscReal trace = 0;
-  PetscInt  lo = set->ptr[i], hi = set->ptr[i + 1] - 1;
+  PetscInt lo = set->ptr[i], hi = set->ptr[i + 1] - 1;
 
-  if (set->bodies) {
-    for (PetscInt k = 0; k < 36; k++) trace += set->F[36 * i + k] * set->F[36 * i + k];
-    return trace;
-  }
+  if (set->bodies) return set->trace[i];
   while (lo < hi) {
     const PetscInt mid = lo + (hi - lo) / 2;
 

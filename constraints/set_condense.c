@@ -17,6 +17,23 @@ PetscInt BodyLocal_Private(Model model, PetscInt id)
   return lo;
 }
 
+/* Sides here by body, so that touches of a body follow one another */
+static PetscErrorCode SortSides_Private(ConstraintSet set)
+{
+  SideExchange *e = &set->exchange;
+  PetscInt     *side;
+
+  PetscFunctionBeginUser;
+  GrowArray(2 * set->n, set->mby_body, set->by_body);
+  PetscCall(PetscArrayzero(set->body_ptr, set->model->nbody + 1));
+  for (PetscInt t = 0; t < e->nlocal; t++) set->body_ptr[set->row[e->side[t] / 2].local[e->side[t] % 2] + 1]++;
+  for (PetscInt b = 0; b < set->model->nbody; b++) set->body_ptr[b + 1] += set->body_ptr[b];
+  for (PetscInt t = 0; t < e->nlocal; t++) set->by_body[set->body_ptr[set->row[e->side[t] / 2].local[e->side[t] % 2]]++] = e->side[t];
+  side         = e->side; /* those of other ranks stay where they are */
+  for (PetscInt t = 0; t < e->nlocal; t++) side[t] = set->by_body[t];
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode ConstraintSetTouches_Private(ConstraintSet set)
 {
   Model         model = set->model;
@@ -25,33 +42,45 @@ PetscErrorCode ConstraintSetTouches_Private(ConstraintSet set)
 
   PetscFunctionBeginUser;
   PetscCall(SideExchangeSetUp(e, set->n, set->row));
-  GrowArray(2 * SEND_COUNT * set->n, set->mside, set->side);
-  GrowArray(SEND_COUNT * e->ntouch, set->mdata, set->data);
-  for (PetscInt s = 0; s < 2 * set->n; s++) {
-    const Constraint *row = &set->row[s / 2];
-    PetscReal        *d   = set->side + SEND_COUNT * s;
-
-    if (row->id[s % 2] < 0) continue;
-    d[SEND_BODY] = row->id[s % 2];
-    d[SEND_ROW]  = set->first + s / 2;
-    d[SEND_SIGN] = s % 2 ? 1 : -1;
-    d[SEND_ROWS] = row->law.rows;
-    d[SEND_EQUAL] = row->key.kind == CONTACT_SUPPORT;
-    d[SEND_ELEM] = row->point[s % 2].elem;
-    PetscCall(PetscArraycpy(d + SEND_XI, row->point[s % 2].xi, 3));
-    PetscCall(PetscArraycpy(d + SEND_FRAME, row->frame, 9));
-  }
-  PetscCall(SideExchangeForward(e, SEND_COUNT, set->side, set->data));
+  PetscCall(SortSides_Private(set));
   set->ntouch = e->ntouch;
   if (set->ntouch > set->mtouch) {
     set->mtouch = set->ntouch + set->ntouch / 2 + 16;
     PetscCall(PetscRealloc(sizeof(Touch) * set->mtouch, &set->touch));
     PetscCall(PetscRealloc(sizeof(PetscInt) * set->mtouch, &set->order));
   }
-  PetscCall(PetscArrayzero(set->body_ptr, model->nbody + 1));
-  for (PetscInt i = 0; i < model->nbatch; i++) model->batch[i]->touched = PETSC_FALSE;
-  for (PetscInt t = 0; t < set->ntouch; t++) {
-    const PetscReal *d     = set->data + SEND_COUNT * t;
+  for (PetscInt t = 0; t < e->nlocal; t++) {
+    const PetscInt    end = e->side[t] % 2;
+    const Constraint *row = &set->row[e->side[t] / 2];
+    Touch            *touch = &set->touch[t];
+
+    touch->body  = row->local[end];
+    touch->row   = set->first + e->side[t] / 2;
+    touch->sign  = end ? 1 : -1;
+    touch->rows  = row->law.rows;
+    touch->equal = row->key.kind == CONTACT_SUPPORT ? PETSC_TRUE : PETSC_FALSE;
+    for (PetscInt k = 0; k < 9; k++) touch->frame[k] = row->frame[k];
+    PetscCall(SupportMaterialPoint(model->body[touch->body]->part, row->point[end].elem, row->point[end].xi, &touch->point));
+  }
+  GrowArray(SEND_COUNT * (e->nside - e->nlocal), set->mside, set->side);
+  GrowArray(SEND_COUNT * (e->ntouch - e->nlocal), set->mdata, set->data);
+  for (PetscInt i = e->nlocal; i < e->nside; i++) {
+    const PetscInt    end = e->side[i] % 2;
+    const Constraint *row = &set->row[e->side[i] / 2];
+    PetscReal        *d   = set->side + SEND_COUNT * (i - e->nlocal);
+
+    d[SEND_BODY]  = row->id[end];
+    d[SEND_ROW]   = set->first + e->side[i] / 2;
+    d[SEND_SIGN]  = end ? 1 : -1;
+    d[SEND_ROWS]  = row->law.rows;
+    d[SEND_EQUAL] = row->key.kind == CONTACT_SUPPORT;
+    d[SEND_ELEM]  = row->point[end].elem;
+    PetscCall(PetscArraycpy(d + SEND_XI, row->point[end].xi, 3));
+    PetscCall(PetscArraycpy(d + SEND_FRAME, row->frame, 9));
+  }
+  PetscCall(SideExchangeAway(e, SEND_COUNT, set->side, set->data));
+  for (PetscInt t = e->nlocal; t < e->ntouch; t++) {
+    const PetscReal *d     = set->data + SEND_COUNT * (t - e->nlocal);
     Touch           *touch = &set->touch[t];
 
     touch->body = BodyLocal_Private(model, (PetscInt)d[SEND_BODY]);
@@ -59,10 +88,14 @@ PetscErrorCode ConstraintSetTouches_Private(ConstraintSet set)
     touch->sign = d[SEND_SIGN];
     touch->rows = (PetscInt)d[SEND_ROWS];
     touch->equal = d[SEND_EQUAL] != 0 ? PETSC_TRUE : PETSC_FALSE;
-    PetscCall(SupportMaterialPoint(model->body[touch->body]->part, (PetscInt)d[SEND_ELEM], d + SEND_XI, &touch->point));
     PetscCall(PetscArraycpy(touch->frame, d + SEND_FRAME, 9));
-    set->body_ptr[touch->body + 1]++;
-    model->domain[touch->body]->batch->touched = PETSC_TRUE;
+    PetscCall(SupportMaterialPoint(model->body[touch->body]->part, (PetscInt)d[SEND_ELEM], d + SEND_XI, &touch->point));
+  }
+  PetscCall(PetscArrayzero(set->body_ptr, model->nbody + 1));
+  for (PetscInt i = 0; i < model->nbatch; i++) model->batch[i]->touched = PETSC_FALSE;
+  for (PetscInt t = 0; t < set->ntouch; t++) {
+    set->body_ptr[set->touch[t].body + 1]++;
+    model->domain[set->touch[t].body]->batch->touched = PETSC_TRUE;
   }
   set->ntouched = 0;
   for (PetscInt b = 0; b < model->nbody; b++) {

@@ -71,14 +71,27 @@ static PetscErrorCode SideExchangeSend_Private(SideExchange *e, PetscInt width, 
   PetscFunctionReturn(0);
 }
 
+PetscErrorCode SideExchangeAway(SideExchange *e, PetscInt width, const PetscReal side[], PetscReal touch[])
+{
+  PetscFunctionBeginUser;
+  if (e->size > 1) PetscCall(SideExchangeSend_Private(e, width, e->away, e->come, side, touch));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode SideExchangeHome(SideExchange *e, PetscInt width, const PetscReal touch[], PetscReal side[])
+{
+  PetscFunctionBeginUser;
+  if (e->size > 1) PetscCall(SideExchangeSend_Private(e, width, e->come, e->away, touch, side));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode SideExchangeForward(SideExchange *e, PetscInt width, const PetscReal side[], PetscReal touch[])
 {
   PetscFunctionBeginUser;
   for (PetscInt t = 0; t < e->nlocal; t++) PetscCall(PetscArraycpy(touch + width * t, side + width * e->side[t], width));
-  if (e->size == 1) PetscFunctionReturn(0);
   GrowArray(width * (e->nside - e->nlocal), e->msbuf, e->sbuf);
   for (PetscInt i = e->nlocal; i < e->nside; i++) PetscCall(PetscArraycpy(e->sbuf + width * (i - e->nlocal), side + width * e->side[i], width));
-  PetscCall(SideExchangeSend_Private(e, width, e->away, e->come, e->sbuf, touch + width * e->nlocal));
+  PetscCall(SideExchangeAway(e, width, e->sbuf, touch + width * e->nlocal));
   PetscFunctionReturn(0);
 }
 
@@ -86,9 +99,8 @@ PetscErrorCode SideExchangeBackward(SideExchange *e, PetscInt width, const Petsc
 {
   PetscFunctionBeginUser;
   for (PetscInt t = 0; t < e->nlocal; t++) PetscCall(PetscArraycpy(side + width * e->side[t], touch + width * t, width));
-  if (e->size == 1) PetscFunctionReturn(0);
   GrowArray(width * (e->nside - e->nlocal), e->mrbuf, e->rbuf);
-  PetscCall(SideExchangeSend_Private(e, width, e->come, e->away, touch + width * e->nlocal, e->rbuf));
+  PetscCall(SideExchangeHome(e, width, touch + width * e->nlocal, e->rbuf));
   for (PetscInt i = e->nlocal; i < e->nside; i++) PetscCall(PetscArraycpy(side + width * e->side[i], e->rbuf + width * (i - e->nlocal), width));
   PetscFunctionReturn(0);
 }

@@ -34,7 +34,7 @@ typedef struct {
 typedef struct {
   MPI_Comm     comm;
   PetscMPIInt  rank, size;
-  PetscInt     nside;            /* sides with a body: those here first, then by rank, each rank's ascending */
+  PetscInt     nside;            /* sides with a body: those here first, by body (ConstraintSetTouches_Private), then by rank; each body's, each rank's ascending */
   PetscInt    *side;
   PetscInt     nlocal, ntouch;   /* touches: of sides here first, then by rank */
   PetscInt    *away, *come;      /* size + 1: sides (touches) of rank r are nlocal + away[r] ... nlocal + away[r + 1] - 1 */
@@ -100,9 +100,10 @@ struct _p_ConstraintSet {
   PetscBool     fresh;            /* W is not the one that the dual has */
   PetscBool     able, able_known; /* all bodies have six unknowns or none */
   PetscBool     bodies, blocks;   /* W is given by bodies, not multiplied out; it is there as blocks */
-  PetscInt     *body, mbody;      /* 2 a block: ids of bodies that can move, -1: none */
+  PetscInt     *body, mbody;      /* 2 a block: ids of bodies that can move, -1: none; then 4 of scratch */
   PetscReal    *F;                /* 36 a block, see DualSetProblemByBodies() */
-  PetscReal    *motion;           /* 18 a touch: its part of that */
+  PetscReal    *trace;            /* of W_ii */
+  PetscReal    *motion;           /* 18 a touch of another rank's block: its part of F */
   PetscInt      mmotion;
   PetscInt      step;             /* detections so far: bodies are glued at the first only */
   PetscInt      n, capacity;      /* blocks here */
@@ -111,6 +112,7 @@ struct _p_ConstraintSet {
   SideExchange  exchange;
   PetscInt      ntouch, mtouch;
   Touch        *touch;
+  PetscInt     *by_body, mby_body; /* scratch */
   PetscInt     *order, *body_ptr; /* touches by body, each body's ascending by row */
   PetscInt      ntouched, *touched; /* bodies with touches */
   PetscReal    *side, *data;      /* scratch: numbers per side, per touch */
@@ -150,6 +152,9 @@ PETSC_INTERN PetscErrorCode SideExchangeSetUp(SideExchange *e, PetscInt n, const
 /* Collective: `width` numbers of each side to its touch, and back */
 PETSC_INTERN PetscErrorCode SideExchangeForward(SideExchange *e, PetscInt width, const PetscReal side[], PetscReal touch[]);
 PETSC_INTERN PetscErrorCode SideExchangeBackward(SideExchange *e, PetscInt width, const PetscReal touch[], PetscReal side[]);
+/* Collective: only what goes to other ranks: of sides nlocal ... nside - 1 to touches nlocal ... ntouch - 1, and back */
+PETSC_INTERN PetscErrorCode SideExchangeAway(SideExchange *e, PetscInt width, const PetscReal side[], PetscReal touch[]);
+PETSC_INTERN PetscErrorCode SideExchangeHome(SideExchange *e, PetscInt width, const PetscReal touch[], PetscReal side[]);
 /* Collective: n[t] columns and 9 n[t] values of touch t to its side. Those of sides here stay where they are, others go through the buffer *remote. */
 PETSC_INTERN PetscErrorCode SideExchangeRows(SideExchange *e, const BlockRow touch[], PetscReal **remote, PetscInt *mremote, BlockRow side[]);
 /* set_forces.c: centres of the accepted rows */

@@ -199,6 +199,7 @@ PetscErrorCode ConstraintSetKeptRows_Private(ConstraintSet set, const Stage *sta
       c->id[b]    = p->id[b];
       c->rank[b]  = p->rank[b];
       c->point[b] = p->point[b];
+      c->local[b] = p->id[b] >= 0 && p->rank[b] == set->rank ? BodyLocal_Private(set->model, p->id[b]) : -1;
     }
     if (old)
       for (PetscInt l = 0; l < row->rows; l++) c->R[l] = stage->h * old->R[l];
