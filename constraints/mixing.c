@@ -154,3 +154,17 @@ PetscErrorCode MixingEnd(Mixing m, System s, const PetscReal *r, PetscReal sum[2
   m->known = m->known && m->change > GROWTH * last ? 1 : PetscMin(m->known + 1, DEPTH + 1);
   PetscFunctionReturn(0);
 }
+
+PetscErrorCode MixingMoved(Mixing m, System s, const PetscReal *r, PetscInt n, const PetscInt list[])
+{
+  PetscFunctionBeginUser;
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscInt i = list[k];
+
+    for (PetscInt c = 3 * i; c < 3 * i + 3; c++) m->g[c] = r[c];
+    for (PetscInt a = 2 * i; a < 2 * i + 2 && s->bodies; a++)
+      if (s->body[a] >= 0)
+        for (PetscInt c = 0; c < 6; c++) m->v[6 * (s->body[a] - s->firstbody) + c] = s->v[6 * s->body[a] + c];
+  }
+  PetscFunctionReturn(0);
+}

@@ -12,3 +12,5 @@ PETSC_EXTERN PetscErrorCode MixingBegin(Mixing m, System s);
 PETSC_EXTERN PetscErrorCode MixingStart(Mixing m, System s, PetscReal *r);
 /* After it. sum: |change|^2 / rho and |r|^2 / rho of the sweep on this rank, then on all that share the system */
 PETSC_EXTERN PetscErrorCode MixingEnd(Mixing m, System s, const PetscReal *r, PetscReal sum[2]);
+/* Between the two: r of the n blocks of a list, and the motions of their bodies, were changed by something else than these sweeps */
+PETSC_EXTERN PetscErrorCode MixingMoved(Mixing m, System s, const PetscReal *r, PetscInt n, const PetscInt list[]);

@@ -8,12 +8,17 @@
 #define BATCH  10 /* sweeps of the warm-up between looks at the merit */
 #define WINDOW 5  /* batches by which their rate is judged */
 #define LOOK   1.6 /* a merit is about 0.55 of the change of a sweep by the same measure: look at it when it may be reached */
+#define FEW    0.1  /* of the blocks: so many are swept by themselves */
+#define LARGE  10   /* times its fair share of the change that may be left: a block that has more is among them */
+#define SPARE  0.5  /* of a sweep: what their sweeps may cost */
 #define ACCURACY 0.03 /* of the slip of one contact, in units of the merit to reach */
 
 struct _p_Nlgs {
   OneContact *one;
   PetscReal  *inverse; /* 9 of each block that is no cone: of W_ii, by columns; 1 / W of an interval */
   PetscReal  *best;    /* 3 of each block: the best iterate of a solve */
+  PetscReal  *change;  /* of each block in the last sweep over it: |dr|^2 / rho */
+  PetscInt   *few;
   PetscInt    capacity;
   PetscReal   accuracy; /* of slips in a sweep: a part of what the sweeps are to reach */
   Mixing      mixing;
@@ -32,7 +37,7 @@ PetscErrorCode NlgsDestroy(Nlgs *g)
   PetscFunctionBeginUser;
   if (!*g) PetscFunctionReturn(0);
   PetscCall(MixingDestroy(&(*g)->mixing));
-  PetscCall(PetscFree3((*g)->one, (*g)->inverse, (*g)->best));
+  PetscCall(PetscFree5((*g)->one, (*g)->inverse, (*g)->best, (*g)->change, (*g)->few));
   PetscCall(PetscFree(*g));
   PetscFunctionReturn(0);
 }
@@ -54,8 +59,8 @@ PetscErrorCode NlgsSetUp(Nlgs g, System s)
   g->accuracy = 0;
   if (s->n > g->capacity) {
     g->capacity = s->n + s->n / 2;
-    PetscCall(PetscFree3(g->one, g->inverse, g->best));
-    PetscCall(PetscMalloc3(g->capacity, &g->one, 9 * g->capacity, &g->inverse, 3 * g->capacity, &g->best));
+    PetscCall(PetscFree5(g->one, g->inverse, g->best, g->change, g->few));
+    PetscCall(PetscMalloc5(g->capacity, &g->one, 9 * g->capacity, &g->inverse, 3 * g->capacity, &g->best, g->capacity, &g->change, g->capacity, &g->few));
   }
   for (PetscInt i = 0; i < s->n; i++) {
     const PetscReal *w = s->w + 9 * s->diag[i];
@@ -111,7 +116,7 @@ FOUR_CLONES static void Sweep_Private(Nlgs g, System s, PetscInt n, const PetscI
       rr += y * y;
       x[c] = y;
     }
-    sum += dr / s->rho[i];
+    sum += (g->change[s->first + i] = dr / s->rho[i]);
     all += rr / s->rho[i];
   }
   *change += sum;
@@ -119,12 +124,12 @@ FOUR_CLONES static void Sweep_Private(Nlgs g, System s, PetscInt n, const PetscI
 }
 
 /* The same with the motions of bodies, s->v, which follow r */
-FOUR_CLONES static void SweepBodies_Private(Nlgs g, System s, PetscBool backwards, PetscReal omega, PetscReal *r, PetscReal *change, PetscReal *size)
+FOUR_CLONES static void SweepBodies_Private(Nlgs g, System s, PetscInt n, const PetscInt order[], PetscBool backwards, PetscReal omega, PetscReal *r, PetscReal *change, PetscReal *size)
 {
   PetscReal sum = 0, all = 0;
 
-  for (PetscInt l = 0; l < s->n; l++) {
-    const PetscInt   i = backwards ? s->n - 1 - l : l, *body = s->body + 2 * i;
+  for (PetscInt l = 0; l < n; l++) {
+    const PetscInt   at = backwards ? n - 1 - l : l, i = order ? order[at] : at, *body = s->body + 2 * i;
     const PetscReal *w = s->w + 9 * s->diag[i], *F = s->F + 36 * i;
     Four             a = FourLoad(s->q + 3 * i);
     PetscReal        b[3], z[3], step[3], *x = r + 3 * i, dr = 0, rr = 0;
@@ -144,7 +149,7 @@ FOUR_CLONES static void SweepBodies_Private(Nlgs g, System s, PetscBool backward
     if (dr > 0)
       for (PetscInt k = 0; k < 2; k++)
         if (body[k] >= 0) MotionAdd(F + 18 * k, step, s->v + 6 * body[k]);
-    sum += dr / s->rho[i];
+    sum += (g->change[s->first + i] = dr / s->rho[i]);
     all += rr / s->rho[i];
   }
   *change += sum;
@@ -158,7 +163,7 @@ PetscErrorCode NlgsSweep(Nlgs g, System s, PetscBool backwards, PetscReal omega,
   PetscFunctionBeginUser;
   if (s->bodies) {
     SystemMotions(s, r);
-    SweepBodies_Private(g, s, backwards, omega, r, &sum[0], &sum[1]);
+    SweepBodies_Private(g, s, s->n, NULL, backwards, omega, r, &sum[0], &sum[1]);
   } else if (!s->nphase) Sweep_Private(g, s, s->n, NULL, backwards, omega, r, &sum[0], &sum[1]);
   for (PetscInt l = 0; l < s->nphase; l++) {
     const PetscInt p = backwards ? s->nphase - 1 - l : l;
@@ -198,6 +203,33 @@ PetscErrorCode NlgsSolve(Nlgs g, System s, const NlgsOptions *o, PetscReal *r, P
   PetscFunctionReturn(0);
 }
 
+/* In a large pile some few contacts, a cube that is wedged between two others, go on changing when all others have long come to rest, and every sweep over all would be
+   for them. They are swept by themselves until they are at rest among the others, or have cost half a sweep. fair: |dr|^2 / rho of a block if all had the same share of
+   what may be left; *spent: in sweeps over all */
+static PetscErrorCode Few_Private(Nlgs g, System s, PetscReal fair, PetscReal *r, PetscReal *spent)
+{
+  PetscInt *few = g->few + s->first, n = 0, done = 0;
+  PetscReal before = 0;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < s->n && n <= FEW * s->n; i++) {
+    const PetscReal change = g->change[s->first + i];
+
+    if (!(change > LARGE * fair)) continue;
+    few[n++] = i;
+    before += change;
+  }
+  if (!n || n > FEW * s->n) PetscFunctionReturn(0);
+  for (PetscReal sum = before, size; done + n <= SPARE * s->n && sum > PetscMax(0.01 * before, n * fair); done += n) {
+    sum = size = 0;
+    if (s->bodies) SweepBodies_Private(g, s, n, few, PETSC_FALSE, 1, r, &sum, &size);
+    else Sweep_Private(g, s, n, few, PETSC_FALSE, 1, r, &sum, &size);
+  }
+  *spent += (PetscReal)done / (PetscReal)s->n;
+  PetscCall(MixingMoved(g->mixing, s, r, n, few));
+  PetscFunctionReturn(0);
+}
+
 /* What sweeps and Newton solves cost, in nanoseconds of one processor; only their ratio decides, and it is known by counting */
 static PetscReal SweepCost_Private(System s)
 {
@@ -207,7 +239,7 @@ static PetscReal SweepCost_Private(System s)
 PetscErrorCode NlgsWarmUp(Nlgs g, Newton newton, System s, PetscReal tol, PetscReal *r, PetscReal *u, SolveReport *report, const SolveMonitors *monitor)
 {
   const PetscReal sweep = SweepCost_Private(s);
-  PetscReal       merit[WINDOW], limit = -1, look = LOOK; /* the last ones; cost of the alternative */
+  PetscReal       merit[WINDOW], limit = -1, look = LOOK, spent = 0; /* the last ones; cost of the alternative */
   PetscInt        batch = 0;
 
   PetscFunctionBeginUser;
@@ -217,15 +249,21 @@ PetscErrorCode NlgsWarmUp(Nlgs g, Newton newton, System s, PetscReal tol, PetscR
     PetscReal last, slow;
 
     for (PetscInt k = 0; k < BATCH; k++) {
-      PetscReal sum[2] = {0, 0};
+      PetscReal sum[2] = {0, 0}, rest;
 
       if (s->bodies && !k) SystemMotions(s, r);
       PetscCall(MixingStart(g->mixing, s, r));
-      if (s->bodies) SweepBodies_Private(g, s, PETSC_FALSE, 1, r, &sum[0], &sum[1]);
+      if (s->bodies) SweepBodies_Private(g, s, s->n, NULL, PETSC_FALSE, 1, r, &sum[0], &sum[1]);
       else PetscCall(NlgsSweep(g, s, PETSC_FALSE, 1, r, &sum[0], &sum[1]));
       PetscCall(MixingEnd(g->mixing, s, r, sum));
       report->sweeps++;
-      if (sum[0] > PetscSqr(look * tol) * (s->fclib ? sum[1] : PetscMax(sum[1], s->scale))) continue;
+      rest = PetscSqr(tol) * (s->fclib ? sum[1] : PetscMax(sum[1], s->scale));
+      if (sum[0] > PetscSqr(look) * rest) {
+        if (s->nphase) continue;
+        PetscCall(Few_Private(g, s, rest / s->n, r, &spent));
+        for (; spent >= 1; spent--) report->sweeps++;
+        continue;
+      }
       look *= 0.5; /* should it be too early */
       break;
     }
