@@ -541,8 +541,8 @@ PetscErrorCode DetectorRebuild_Private(Detector d, PetscReal h)
   for (PetscInt i = 0; i < d->nown; i++) {
     DetectBodyData *b = &d->body[i];
 
-    /* whoever used half of its skin joins in, so that this is done less often */
-    if (DetectUsed_Private(b, &d->part[b->part], h) > b->reach - 0.5 * b->skin) b->stale = PETSC_TRUE;
+    /* on several ranks, where this is dear, whoever used half of its skin joins in, so that it is done less often */
+    if (d->size > 1 && DetectUsed_Private(b, &d->part[b->part], h) > b->reach - 0.5 * b->skin) b->stale = PETSC_TRUE;
     if (b->stale) PetscCall(Refresh_Private(d, i, h));
   }
   if (d->size > 1) PetscCall(DetectorRanksFind_Private(d));
