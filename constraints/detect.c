@@ -2,6 +2,8 @@
 #include "constraints/detect_impl.h"
 #include <petscviewer.h>
 
+#define AHEAD 8 /* so many pairs later a body is used that is fetched now */
+
 const char *const ContactPointsTypes[] = {"hull", "all", "centroid", "ContactPoints", "CONTACT_POINTS_", NULL};
 
 PetscErrorCode DetectorCreate(MPI_Comm comm, Detector *detector)
@@ -559,7 +561,10 @@ PetscErrorCode DetectorUpdate(Detector d, PetscReal h, PetscInt *n, const Contac
   else if (d->size > 1) PetscCall(DetectorRanksExchange_Private(d));
   d->fresh = PETSC_FALSE;
   PetscCall(PetscMemzero(s, sizeof(*s)));
-  for (PetscInt i = 0; i < d->npair; i++) PetscCall(PairContacts_Private(d, &d->pair[i], h));
+  for (PetscInt i = 0; i < d->npair; i++) {
+    if (i + AHEAD < d->npair) PetscPrefetchBlock(&d->body[d->pair[i + AHEAD].body[1]], 1, 0, PETSC_PREFETCH_HINT_T0); /* the other one was used just now */
+    PetscCall(PairContacts_Private(d, &d->pair[i], h));
+  }
   s->nbody      = d->nown;
   s->npair      = d->npair;
   for (PetscInt i = 0; i < d->npair; i++) s->ncandidate += d->pair[i].first < 0 ? 0 : d->pair[i].n;

@@ -4,6 +4,8 @@
 /* Numbers that a side sends to its touch */
 enum { SEND_BODY, SEND_ROW, SEND_SIGN, SEND_ROWS, SEND_EQUAL, SEND_ELEM, SEND_XI, SEND_FRAME = SEND_XI + 3, SEND_COUNT = SEND_FRAME + 9 };
 
+#define AHEAD 8 /* so much later rows out of order are used that are fetched now */
+
 PetscInt BodyLocal_Private(Model model, PetscInt id)
 {
   PetscInt lo = 0, hi = model->nbody - 1;
@@ -54,6 +56,7 @@ PetscErrorCode ConstraintSetTouches_Private(ConstraintSet set)
     const Constraint *row = &set->row[e->side[t] / 2];
     Touch            *touch = &set->touch[t];
 
+    if (t + AHEAD < e->nlocal) PetscPrefetchBlock(&set->row[e->side[t + AHEAD] / 2], 1, 0, PETSC_PREFETCH_HINT_T2);
     touch->body  = row->local[end];
     touch->row   = set->first + e->side[t] / 2;
     touch->sign  = end ? 1 : -1;
