@@ -334,7 +334,7 @@ static PetscErrorCode RunContacts_Private(Run *run)
   e[EXTRA_HALVED] += run->contact.halved;
   e[EXTRA_MERIT] = PetscMax(e[EXTRA_MERIT], run->contact.merit);
   e[EXTRA_PENETRATION] = PetscMax(e[EXTRA_PENETRATION], run->contact.penetration);
-  if (run->contact.work > 0) {
+  if (run->contact.work > run->contact.tolerated) {
     e[EXTRA_GAINS]++;
     e[EXTRA_GAIN] = PetscMax(e[EXTRA_GAIN], run->contact.work);
   }

@@ -57,6 +57,7 @@ typedef struct {
   PetscInt            solves, halved; /* solves; normals and tangents of blocks that got theta = 1/2 */
   PetscReal           merit, penetration; /* merit of the impulses; deepest overlap of a contact at the half step */
   PetscReal           work, friction; /* of contacts on the bodies; of it by friction */
+  PetscReal           tolerated;    /* work that contacts may do where they should do none, by the tolerance of the merit */
   PetscReal           normal;       /* sum of normal forces */
   PetscInt            glued, broken; /* cohesion holds; has given way in this step */
   PetscReal           h;            /* length of the step */

@@ -64,10 +64,10 @@ static void ConstraintSetEnergies_Private(ConstraintSet set, PetscInt i, PetscRe
    Together, because single impulses of a face are not unique, and rows of one face that want to stop it and to throw it back at once jam; and what rocks on a face
    is to come to rest, where row by row each corner that opens would be thrown back for ever. For the same reason those that the last step has thrown back may be stopped
    in this one if all contacts together do no work. A merit of rtol bounds the sum of rho dU^2 over all rows by rtol^2 S, S its scale, hence the work of rows with
-   sum |R|^2 / rho = s by rtol sqrt(s S): that much is none. */
-static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscInt *n)
+   sum |R|^2 / rho = s by rtol sqrt(s S): that much is none. Without `safe` only that is found out. */
+static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscBool safe, PetscInt *n)
 {
-  PetscReal rtol, sum[3] = {0, 0, 0}, s, b; /* S by impulses, by velocities; work of all contacts */
+  PetscReal rtol, sum[3] = {0, 0, 0}, all[2] = {0, 0}, s, b; /* S by impulses, by velocities, work of all contacts; parts with theta = 1/2, what is none of all */
   SNES      snes;
 
   PetscFunctionBeginUser;
@@ -85,7 +85,6 @@ static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscInt *n)
     }
   }
   if (set->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPIU_REAL, MPIU_SUM, set->comm));
-  *n = 0;
   for (PetscInt i = 0, j; i < set->n; i = j) {
     PetscReal work[2] = {0, 0}, size = 0, none;
     PetscBool thrown = PETSC_FALSE;
@@ -97,14 +96,17 @@ static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscInt *n)
       size += s;
     }
     none = rtol * PetscSqrtReal(size * PetscMax(sum[0], sum[1]));
-    if (work[0] + work[1] <= none || (thrown && sum[2] <= rtol * PetscMax(sum[0], sum[1]))) continue;
+    if (set->row[i].law.relation != RELATION_EQUAL) all[1] += none;
+    if (!safe || work[0] + work[1] <= none || (thrown && sum[2] <= rtol * PetscMax(sum[0], sum[1]))) continue;
     for (PetscInt part = 0; part < 2; part++) {
       if (work[part] <= none || set->row[i].theta[part] < 1) continue;
       for (PetscInt k = i; k < j; k++) set->row[k].theta[part] = 0.5;
-      *n += j - i;
+      all[0] += j - i;
     }
   }
-  if (set->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, n, 1, MPIU_INT, MPI_SUM, set->comm));
+  if (set->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, all, 2, MPIU_REAL, MPIU_SUM, set->comm));
+  *n                    = (PetscInt)all[0];
+  set->report.tolerated = all[1];
   PetscFunctionReturn(0);
 }
 
@@ -154,7 +156,7 @@ PetscErrorCode ConstraintSetSolve(ConstraintSet set, const Stage *stage)
     report->merit  = solve.merit; /* what is given back decides, not what was on the way to it */
     report->reason = reason;
     halved = 0;
-    if (set->theta == THETA_SAFE && !stage->rough) PetscCall(ConstraintSetHalve_Private(set, &halved));
+    if (!stage->rough) PetscCall(ConstraintSetHalve_Private(set, set->theta == THETA_SAFE ? PETSC_TRUE : PETSC_FALSE, &halved));
     report->halved += halved;
   }
   for (PetscInt i = 0; i < set->n; i++) {
