@@ -83,24 +83,33 @@ static const char *AttributeType_Private(PetscInt components)
   return components == 1 ? "Scalar" : components == 3 ? "Vector" : components == 6 ? "Tensor6" : components == 9 ? "Tensor" : "Matrix";
 }
 
-/* One time as XDMF text. Some readers refuse empty datasets, so none is named where there are no points. */
+/* n rows of a dataset, as XDMF names them. Readers (those of ParaView, all three) fall over empty ones, so where there are no points the text has one of zeros. */
+static void TextItem_Private(Points p, FILE *out, const char type[], PetscInt64 n, PetscInt components, PetscBool matrix, const char group[], const char name[])
+{
+  fprintf(out, "          <DataItem Format=\"%s\" NumberType=\"%s\" Precision=\"8\" Dimensions=\"%" PRId64, n ? "HDF" : "XML", type, PetscMax(n, 1));
+  if (matrix) fprintf(out, " %" PetscInt_FMT, components);
+  if (n) fprintf(out, "\">%s:/%s/%s</DataItem>\n", p->base, group, name);
+  else {
+    fprintf(out, "\">0");
+    for (PetscInt c = 1; c < components; c++) fprintf(out, " 0");
+    fprintf(out, "</DataItem>\n");
+  }
+}
+
+/* One time as XDMF text */
 static void TextTime_Private(Points p, FILE *out, PetscInt index, PetscReal time, PetscInt64 n)
 {
   char group[16];
 
   GroupName_Private(index, group);
   fprintf(out, "      <Grid Name=\"points\" GridType=\"Uniform\">\n        <Time Value=\"%.17g\"/>\n", (double)time);
-  fprintf(out, "        <Topology TopologyType=\"Polyvertex\" NumberOfElements=\"%" PRId64 "\" NodesPerElement=\"1\">\n", n);
-  if (n) fprintf(out, "          <DataItem Format=\"HDF\" NumberType=\"Int\" Precision=\"8\" Dimensions=\"%" PRId64 " 1\">%s:/%s/index</DataItem>\n", n, p->base, group);
-  else fprintf(out, "          <DataItem Format=\"XML\" NumberType=\"Int\" Precision=\"8\" Dimensions=\"0 1\"></DataItem>\n");
+  fprintf(out, "        <Topology TopologyType=\"Polyvertex\" NumberOfElements=\"%" PRId64 "\" NodesPerElement=\"1\">\n", PetscMax(n, 1));
+  TextItem_Private(p, out, "Int", n, 1, PETSC_TRUE, group, "index");
   fprintf(out, "        </Topology>\n");
   for (PetscInt f = 0; f < p->nfield; f++) {
     if (f) fprintf(out, "        <Attribute Name=\"%s\" AttributeType=\"%s\" Center=\"Node\">\n", p->name[f], AttributeType_Private(p->components[f]));
     else fprintf(out, "        <Geometry GeometryType=\"XYZ\">\n");
-    fprintf(out, "          <DataItem Format=\"%s\" NumberType=\"Float\" Precision=\"8\" Dimensions=\"%" PRId64, n ? "HDF" : "XML", n);
-    if (p->components[f] > 1) fprintf(out, " %" PetscInt_FMT, p->components[f]);
-    if (n) fprintf(out, "\">%s:/%s/%s</DataItem>\n", p->base, group, p->name[f]);
-    else fprintf(out, "\"></DataItem>\n");
+    TextItem_Private(p, out, "Float", n, p->components[f], p->components[f] > 1 ? PETSC_TRUE : PETSC_FALSE, group, p->name[f]);
     fprintf(out, "        </%s>\n", f ? "Attribute" : "Geometry");
   }
   fprintf(out, "      </Grid>\n");

@@ -2,7 +2,7 @@
    beside it, which holds the numbers.
 
    In the HDF5 file, `times` holds the times (NaN: not used yet), and group 00000000, 00000001, ... of each has the coordinates `x` (n x 3), `index`
-   (0 .. n - 1) and a dataset (n x components) of each field. A time becomes part of the file when it is there as a whole, and part of the text after
+   (0 .. n - 1) and a dataset (n x components) of each field; where n is 0, the text has one point of zeros instead, since its readers want one. A time becomes part of the file when it is there as a whole, and part of the text after
    that, so that a killed run leaves a pair of files that can be read and gone on with. Both can be read while the run goes on. Rank 0 writes; it
    holds what one rank gives of one field at a time. */
 #pragma once

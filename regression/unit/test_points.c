@@ -196,7 +196,10 @@ static void test_write(void **state)
     size_t n;
     char  *text = (char *)UnitReadFile(UnitPath("a & b.xdmf"), &n);
 
-    assert_non_null(strstr(text, "Dimensions=\"0 3\"></DataItem>")); /* a time without points */
+    assert_null(strstr(text, "=\"0 ")); /* readers fall over empty sets: a time without points has one of zeros */
+    assert_null(strstr(text, "=\"0\">"));
+    assert_non_null(strstr(text, "NumberOfElements=\"1\" NodesPerElement=\"1\">\n          <DataItem Format=\"XML\" NumberType=\"Int\" Precision=\"8\" Dimensions=\"1 1\">0</DataItem>"));
+    assert_non_null(strstr(text, "Format=\"XML\" NumberType=\"Float\" Precision=\"8\" Dimensions=\"1 3\">0 0 0</DataItem>"));
     assert_non_null(strstr(text, ">a &amp; b.h5:/00000023/force</DataItem>"));
     assert_non_null(strstr(text, "<Attribute Name=\"force\" AttributeType=\"Vector\" Center=\"Node\">"));
     assert_non_null(strstr(text, "<Attribute Name=\"gap\" AttributeType=\"Scalar\" Center=\"Node\">"));
