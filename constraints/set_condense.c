@@ -214,7 +214,12 @@ PetscErrorCode ConstraintSetBlocks_Private(ConstraintSet set, const Stage *stage
     StageSetBatch(&local, domain->batch);
     if (set->bodies) ConstraintSetProducts_Private(set, n, list, w + n);
     else if (set->supports.nholder && set->supports.of[set->touched[k]] >= 0) PetscCall(ConstraintSetReduce_Private(set, &local, set->supports.of[set->touched[k]], n, set->points, set->frames, w + n));
-    else PetscCall((*domain->batch->ops->compliance)(domain->batch, domain->lane, &local, n, set->points, set->frames, w + n));
+    else {
+      PetscCall((*domain->batch->ops->compliance)(domain->batch, domain->lane, &local, n, set->points, set->frames, w + n));
+      for (PetscInt i = 0; i < n; i++) /* a total Lagrangian body whose factored operator is indefinite, or not a number */
+        for (PetscInt c = 0; c < set->touch[list[i]].rows; c++)
+          PetscCheck(w[n + 9 * (n * i + i) + 4 * c] > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "t = %g: body '%s' is so distorted that it gives way to a contact the wrong way; take a smaller -ts_dt, a stiffer material or formulation bc", (double)local.t, domain->body->name);
+    }
     at += n + 9 * n * n;
   }
   for (PetscInt s = 0; s < 2 * set->n; s++) set->side_row[s] = (BlockRow){0, NULL, NULL};
