@@ -64,10 +64,12 @@ static void ConstraintSetEnergies_Private(ConstraintSet set, PetscInt i, PetscRe
    Together, because single impulses of a face are not unique, and rows of one face that want to stop it and to throw it back at once jam; and what rocks on a face
    is to come to rest, where row by row each corner that opens would be thrown back for ever. For the same reason those that the last step has thrown back may be stopped
    in this one if all contacts together do no work. A merit of rtol bounds the sum of rho dU^2 over all rows by rtol^2 S, S its scale, hence the work of rows with
-   sum |R|^2 / rho = s by rtol sqrt(s S): that much is none. Without `safe` only that is found out. */
+   sum |R|^2 / rho = s by rtol sqrt(s S): that much is none. And
+   as a whole |R.U| <= rtol sqrt(S) (sqrt(sum |R|^2 / rho) + sqrt(sum rho |U|^2)), since R = p + f with p (rho U - f) = 0 and sum |f|^2 / rho <= rtol^2 S: contacts that have
+   hardly any force but open fast do this much. Without `safe` only what is tolerated is found out. */
 static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscBool safe, PetscInt *n)
 {
-  PetscReal rtol, sum[3] = {0, 0, 0}, all[2] = {0, 0}, s, b; /* S by impulses, by velocities, work of all contacts; parts with theta = 1/2, what is none of all */
+  PetscReal rtol, sum[4] = {0, 0, 0, 0}, all[2] = {0, 0}, s, b, S; /* S by impulses, by velocities; work of all contacts, their rho |U|^2; parts with theta = 1/2, what is none of all */
   SNES      snes;
 
   PetscFunctionBeginUser;
@@ -78,13 +80,16 @@ static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscBool sa
     sum[0] += s;
     sum[1] += b;
     if (set->row[i].law.relation != RELATION_EQUAL) {
-      PetscReal work[2] = {0, 0};
+      const PetscReal *u = set->u + 3 * i;
+      PetscReal        work[2] = {0, 0};
 
       ConstraintWork_Private(set, i, work);
       sum[2] += work[0] + work[1];
+      sum[3] += (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]) * 3 / ConstraintSetTrace_Private(set, i);
     }
   }
-  if (set->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPIU_REAL, MPIU_SUM, set->comm));
+  if (set->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPIU_REAL, MPIU_SUM, set->comm));
+  S = PetscMax(sum[0], sum[1]);
   for (PetscInt i = 0, j; i < set->n; i = j) {
     PetscReal work[2] = {0, 0}, size = 0, none;
     PetscBool thrown = PETSC_FALSE;
@@ -95,9 +100,9 @@ static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscBool sa
       ConstraintSetEnergies_Private(set, j, &s, &b);
       size += s;
     }
-    none = rtol * PetscSqrtReal(size * PetscMax(sum[0], sum[1]));
-    if (set->row[i].law.relation != RELATION_EQUAL) all[1] += none;
-    if (!safe || work[0] + work[1] <= none || (thrown && sum[2] <= rtol * PetscMax(sum[0], sum[1]))) continue;
+    none = rtol * PetscSqrtReal(size * S);
+    if (set->row[i].law.relation != RELATION_EQUAL) all[1] += 2 * none; /* each part may do so much */
+    if (!safe || work[0] + work[1] <= none || (thrown && sum[2] <= rtol * S)) continue;
     for (PetscInt part = 0; part < 2; part++) {
       if (work[part] <= none || set->row[i].theta[part] < 1) continue;
       for (PetscInt k = i; k < j; k++) set->row[k].theta[part] = 0.5;
@@ -106,7 +111,7 @@ static PetscErrorCode ConstraintSetHalve_Private(ConstraintSet set, PetscBool sa
   }
   if (set->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, all, 2, MPIU_REAL, MPIU_SUM, set->comm));
   *n                    = (PetscInt)all[0];
-  set->report.tolerated = all[1];
+  set->report.tolerated = all[1] + rtol * (S + PetscSqrtReal(S * sum[3]));
   PetscFunctionReturn(0);
 }
 
