@@ -23,7 +23,6 @@ PetscInt BodyLocal_Private(Model model, PetscInt id)
 static PetscErrorCode SortSides_Private(ConstraintSet set)
 {
   SideExchange *e = &set->exchange;
-  PetscInt     *side;
 
   PetscFunctionBeginUser;
   GrowArray(2 * set->n, set->mby_body, set->by_body);
@@ -31,8 +30,7 @@ static PetscErrorCode SortSides_Private(ConstraintSet set)
   for (PetscInt t = 0; t < e->nlocal; t++) set->body_ptr[set->row[e->side[t] / 2].local[e->side[t] % 2] + 1]++;
   for (PetscInt b = 0; b < set->model->nbody; b++) set->body_ptr[b + 1] += set->body_ptr[b];
   for (PetscInt t = 0; t < e->nlocal; t++) set->by_body[set->body_ptr[set->row[e->side[t] / 2].local[e->side[t] % 2]]++] = e->side[t];
-  side         = e->side; /* those of other ranks stay where they are */
-  for (PetscInt t = 0; t < e->nlocal; t++) side[t] = set->by_body[t];
+  PetscCall(PetscArraycpy(e->side, set->by_body, e->nlocal)); /* those of other ranks stay where they are */
   PetscFunctionReturn(0);
 }
 
