@@ -564,10 +564,10 @@ PetscErrorCode DetectorUpdate(Detector d, PetscReal h, PetscInt *n, const Contac
   for (PetscInt i = 0; i < d->npair; i++) {
     if (i + AHEAD < d->npair) PetscPrefetchBlock(&d->body[d->pair[i + AHEAD].body[1]], 1, 0, PETSC_PREFETCH_HINT_T0); /* the other one was used just now */
     PetscCall(PairContacts_Private(d, &d->pair[i], h));
+    s->ncandidate += d->pair[i].first < 0 ? 0 : d->pair[i].n;
   }
   s->nbody      = d->nown;
   s->npair      = d->npair;
-  for (PetscInt i = 0; i < d->npair; i++) s->ncandidate += d->pair[i].first < 0 ? 0 : d->pair[i].n;
   s->ncontact   = d->ncontact;
   s->nrefresh   = d->nrefresh;
   if (d->size > 1) PetscCall(DetectorRanksReduce_Private(d));

@@ -41,6 +41,11 @@ typedef struct {
   PetscReal R[9], centre[3], at[3], velocity[3], spin[3];
 } DetectPlacement;
 
+/* Where a placement had the middle of the reference shape, and how it was turned */
+typedef struct {
+  PetscReal middle[3], R[9];
+} DetectFrom;
+
 typedef struct {
   PetscInt   id, part, kind;
   PetscMPIInt rank;              /* that it belongs to */
@@ -137,7 +142,8 @@ struct _p_Detector {
   PetscInt        npart, mpart, nown, nbody, mbody; /* own bodies come first, then ghosts, both by id */
   DetectPart     *part;
   DetectBodyData *body;
-  DetectPlacement *place, *ref; /* now (of bodies that have one), and when lists were made (of own ones) */
+  DetectPlacement *place;       /* now, of bodies that have one */
+  DetectFrom      *ref;         /* when lists were made, of own ones */
   PetscInt        nnode, mnode, ntree, mtree, mgnode, mgtree;
   PetscReal      *x, *v, *xref, *treebox, *gx, *gtreebox;
   PetscInt        nfacet, mfacet, mgfacet;
@@ -177,6 +183,7 @@ struct _p_Detector {
 PETSC_INTERN PetscErrorCode DetectPartSetUp_Private(DetectPart *part, Surface surface);
 PETSC_INTERN void           DetectPlace_Private(Detector d, PetscInt body);  /* nodes of a placement */
 PETSC_INTERN void           DetectMotion_Private(Detector d, PetscInt body); /* box, twist and speed of a placement */
+PETSC_INTERN void           DetectStart_Private(Detector d, PetscInt body);  /* from now on counts how far it went */
 /* The same for a body of either kind, and how far it went. False: some number is not finite */
 PETSC_INTERN PetscBool      DetectMove_Private(Detector d, PetscInt body);
 /* detect_ranks.c: the summary of all ranks; lowest number of all; bodies of other ranks near own ones come after own ones; those that are

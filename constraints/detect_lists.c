@@ -428,7 +428,7 @@ static PetscErrorCode Refresh_Private(Detector d, PetscInt i, PetscReal h)
   d->nrefresh++;
   PetscCall(PetscArraycpy(d->xref + 3 * b->first, d->x + 3 * b->first, 3 * part->surface->nnode));
   PetscCall(SurfaceTreeRefit(part->surface, d->x + 3 * b->first, d->treebox + 6 * b->tree));
-  d->ref[i] = d->place[i];
+  DetectStart_Private(d, i);
   b->sent   = b->placed;
   b->moved  = 0;
   /* twenty steps, or five of fast bodies: longer lists then cost more than making them */

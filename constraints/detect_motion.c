@@ -33,14 +33,23 @@ void DetectMotion_Private(Detector d, PetscInt body)
   b->speed = Vec3Norm(w) + Vec3Norm(p->spin) * part->radius;
 }
 
-/* Bound of how far a placement takes nodes from another: that of the middle, and 2 sin(angle / 2) = |R - S| / sqrt 2 of the radius */
-static PetscReal Away_Private(const DetectPart *part, const DetectPlacement *p, const DetectPlacement *q)
+void DetectStart_Private(Detector d, PetscInt body)
 {
-  PetscReal y[3], z[3], turn = 0;
+  const DetectPlacement *p = &d->place[body];
+  DetectFrom            *q = &d->ref[body];
+
+  Middle_Private(&d->part[d->body[body].part], p, q->middle);
+  for (PetscInt c = 0; c < 3; c++) q->middle[c] += p->at[c];
+  for (PetscInt c = 0; c < 9; c++) q->R[c] = p->R[c];
+}
+
+/* Bound of how far a placement takes nodes from where they were: that of the middle, and 2 sin(angle / 2) = |R - S| / sqrt 2 of the radius */
+static PetscReal Away_Private(const DetectPart *part, const DetectPlacement *p, const DetectFrom *q)
+{
+  PetscReal y[3], turn = 0;
 
   Middle_Private(part, p, y);
-  Middle_Private(part, q, z);
-  for (PetscInt c = 0; c < 3; c++) y[c] = (p->at[c] - q->at[c]) + (y[c] - z[c]);
+  for (PetscInt c = 0; c < 3; c++) y[c] += p->at[c] - q->middle[c];
   for (PetscInt c = 0; c < 9; c++) turn += PetscSqr(p->R[c] - q->R[c]);
   return Vec3Norm(y) + 0.7072 * PetscSqrtReal(turn) * part->radius;
 }
