@@ -49,6 +49,7 @@ for name, (bodies, dt, steps) in models.items():
         balance, halved = max(balance, np.ptp(h["total"]) / big), halved + s["rows_with_half_theta"]
         solves.append(s["dual_solves_mean"])
         if s["steps_not_converged"]: c.true(f"{name}, {law}, e = {e}: converged", False, s["steps_not_converged"])
+        if s["steps_with_work_of_contact_above_zero"]: c.true(f"{name}, {law}, e = {e}: the summary counts no step that adds", False, s["steps_with_work_of_contact_above_zero"])
         if not h["contacts"].any(): c.true(f"{name}, {law}, e = {e}: touches", False)
     at = max(worst, key=worst.get)
     c.below(f"safe, {name}: most that contact adds in a step ({at[0]}, e = {at[1]}; rows with half theta {halved}, dual solves a step {min(solves):.2f} to {max(solves):.2f})", worst[at], 10 * rtol)
@@ -60,6 +61,8 @@ for name, law, e in (("bar, bc 2e9", "velocity", 0), ("tumbling, bc 2e9", "veloc
     h, s, big, work = one(*models[name], law, "paper", e)
     added[name, law, e] = np.max(work) / big
     print(f"       paper, {name}, {law}, e = {e}: adds in {np.sum(work > 1e-8 * big)} steps, at most {added[name, law, e]:.2g}")
+    c.between(f"paper, {name}, {law}, e = {e}: such steps in the summary", s["steps_with_work_of_contact_above_zero"], np.sum(work > 1e-6 * big), np.sum(work > 0))
+    c.close(f"paper, {name}, {law}, e = {e}: the largest of them in the summary", s["largest_of_these_works"], np.max(work), rtol=5e-6)  # it has six digits
     if "rigid" in name: c.below(f"paper, {name}, {law}, e = {e}: balance", np.ptp(h["total"]) / big, 1e-10)
 c.between("paper, bar, bc 2e9: contact adds in one step", added["bar, bc 2e9", "velocity", 0], 5e-3, 5e-2)
 
